@@ -171,8 +171,7 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
         """
         if isinstance(X, _Learnt):
             return X.rows
-        self._check_can_transform()
-        return self._transform_rows(self._state, self._rows(X, False))
+        return _apart(*self._made_of(X))
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
         """Name the columns that come out.
@@ -219,7 +218,13 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
             self._begun_with = parameters
         state = self._new_state(rows) if first else self._state
         self._state, transformed = self._learn_rows(state, rows, transform)
-        return transformed
+        return _apart(transformed, rows)
+
+    def _made_of(self, X):
+        """Rows transformed, and the rows that went in, whose memory they may have."""
+        self._check_can_transform()
+        rows = self._rows(X, False)
+        return self._transform_rows(self._state, rows), rows
 
     def _check_can_transform(self):
         """Raise unless it is fitted, by the parameters that it has now."""
@@ -319,6 +324,17 @@ def checked_numbers(transformer: Any, X: Any, first: bool, *, allow_sparse: bool
             f"Input X contains infinity in column {as_given(names_in(transformer)[column])}; numbers must be finite."
         )
     return X.astype(np.float64, copy=False)
+
+
+def _apart(made, rows):
+    """What was made of rows, or a copy where it has their memory, which may be the caller's."""
+    return made.copy() if any(map(np.may_share_memory, _arrays(made), _arrays(rows))) else made
+
+
+def _arrays(rows):
+    if isinstance(rows, np.ndarray):
+        return [rows]
+    return [rows.data, rows.indices, rows.indptr] if sparse.issparse(rows) and rows.format == "csr" else []
 
 
 def table_in(transformer: Any, X: Any, first: bool) -> Table:

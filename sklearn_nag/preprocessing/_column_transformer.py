@@ -535,7 +535,11 @@ class OnlineColumnTransformer(OnlineTransformer):
             if is_left_out(step) and step != "passthrough":
                 continue
             rows = self._group(columns, places, single, table, step)
-            blocks.append(rows if is_left_out(step) else step.transform(rows))
+            if getattr(type(step), "transform", None) is OnlineTransformer.transform:  # rows need no copy here
+                rows, _ = step._made_of(rows)
+            elif not is_left_out(step):
+                rows = step.transform(rows)
+            blocks.append(rows)
         return stacked(blocks, table.n_rows)
 
     # -- what has been learnt

@@ -42,9 +42,6 @@ class Means(NamedTuple):
         filled, *known = loops().filled_by_means(rows, *self[:3], origin, marked)
         return Means(*known), filled
 
-    def fill(self, rows, missing):
-        rows[missing] = np.broadcast_to(self.values(), rows.shape)[missing]
-
     def seen_from(self, origin):
         """The same by distances from ``origin``."""
         lifted = self.origin * LIFT - origin * LIFT
@@ -116,10 +113,6 @@ class Counts(NamedTuple):
             counts.append(of_column)
             most.append((value, n))
         return Counts(tuple(counts), tuple(most))
-
-    def fill(self, rows, missing):
-        for i, value in enumerate(self.values()):
-            rows[missing[:, i], i] = value
 
     def less(self, base):
         """What has been learnt since ``base``."""
@@ -264,25 +257,23 @@ class OnlineImputer(OnlineTransformer):
             state = self._begun(rows)
             known = state.known
         missing = _missing(rows)
-        filled = rows.copy() if missing.any() else rows
-        if known is not None:
-            known = known.learn_and_fill(filled, missing)
-        elif filled is not rows:
-            filled[missing] = self._constant(rows.dtype == object)
+        if known is None:
+            filled = self._filled(state, rows, missing)
+        else:
+            known = known.learn_and_fill(filled := rows.copy(), missing)
         return Filled(state.holds_words, known), self._with_indicators(filled, missing) if transform else None
 
     def _transform_rows(self, state, rows):
         if state.holds_words is None:
             state = self._begun(rows)
         missing = _missing(rows)
-        filled = rows
-        if missing.any():
-            filled = rows.copy()
-            if state.known is None:
-                filled[missing] = self._constant(rows.dtype == object)
-            else:
-                state.known.fill(filled, missing)
-        return self._with_indicators(filled, missing)
+        return self._with_indicators(self._filled(state, rows, missing), missing)
+
+    def _filled(self, state, rows, missing):
+        if not missing.any():
+            return rows
+        values = self._constant(rows.dtype == object) if state.known is None else state.known.values()
+        return np.where(missing, np.asarray(values, dtype=rows.dtype), rows)
 
     def _with_indicators(self, rows, missing):
         return np.hstack([rows, missing.astype(np.int64).astype(rows.dtype)]) if self.add_indicator else rows

@@ -8,10 +8,26 @@ from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sklearn_nag import NAGCellsRegressor, NAGRegressor
-from sklearn_nag.preprocessing import OnlineCurves, OnlineImputer, prepare
+from sklearn_nag.preprocessing import (
+    DateEncoder,
+    HashingEncoder,
+    Interactions,
+    NumberReader,
+    OnlineCells,
+    OnlineColumnTransformer,
+    OnlineCurves,
+    OnlineImputer,
+    OnlineOneHotEncoder,
+    OnlineOrdinalEncoder,
+    OnlineProducts,
+    make_online_pipeline,
+    prepare,
+)
 from sklearn_nag.preprocessing._base import OnlineTransformer, merged
 
 from .helpers import Centred
@@ -56,6 +72,60 @@ def test_fit_begins_anew_and_partial_fit_goes_on(rng):
     assert Centred().fit(X[:3]).fit(X)._state.n == 6
     assert Centred().fit(X[:3]).partial_fit(X)._state.n == 9
     assert Centred().fit(X).fit(X[:, :1]).n_features_in_ == 1
+
+
+NUMBERS = np.random.default_rng(0).normal(size=(9, 3))
+TABLES = {
+    "array": NUMBERS, "by columns": np.asfortranarray(NUMBERS), "view": np.tile(NUMBERS, 2)[:, 3:],
+    "frame": pd.DataFrame(NUMBERS), "sparse": sparse.csr_array(NUMBERS), "sparse columns": sparse.csc_array(NUMBERS),
+    "words": NUMBERS.round().astype(str).astype(object), "dates": (1e15 * NUMBERS).astype("datetime64[us]"),
+}  # fmt: skip
+TRANSFORMERS = {
+    "mean": OnlineImputer(), "marked": OnlineImputer(add_indicator=True), "most": OnlineImputer("most_frequent"),
+    "constant": OnlineImputer("constant"), "curves": OnlineCurves([0], first_rows=20),
+    "known curves": OnlineCurves([0], first_rows=2, n_knots=3), "no curves": OnlineCurves([], first_rows=2),
+    "cells": OnlineCells([0], first_rows=20, n_trees=2), "no cells": OnlineCells([], first_rows=2, n_trees=2),
+    "products": OnlineProducts([0]), "no products": OnlineProducts([], products=False),
+    "deviations": OnlineProducts([0], products=False), "interactions": Interactions(), "none": Interactions([]),
+    "numbers": NumberReader(), "dates": DateEncoder(("days",), one_hot=False), "one-hot": OnlineOneHotEncoder(4),
+    "ordinal": OnlineOrdinalEncoder(4), "hashed": HashingEncoder(8),
+    "same": OnlineColumnTransformer([("same", "passthrough", [0, 1, 2])]),
+    "inner": OnlineColumnTransformer([("inner", OnlineImputer(), [0, 1, 2])]),
+    "theirs": OnlineColumnTransformer([("theirs", FunctionTransformer(), [0, 1, 2])]),
+    "nested": OnlineColumnTransformer([("a", OnlineColumnTransformer([("b", OnlineImputer(), [0, 1])]), [1, 2])]),
+    "pipeline": make_online_pipeline(OnlineImputer(), NumberReader()),
+}  # fmt: skip
+
+
+def arrays_of(rows):
+    if sparse.issparse(rows):
+        return [rows.data, rows.indices, rows.indptr]
+    return [rows[name].to_numpy() for name in rows] if hasattr(rows, "iloc") else [np.asarray(rows)]
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("name", TRANSFORMERS)
+def test_what_comes_out_has_no_memory_of_what_went_in(name, table):
+    transformer, X = clone(TRANSFORMERS[name]), TABLES[table]
+    try:
+        transformer.partial_fit(X)
+    except (TypeError, ValueError):
+        assert not isinstance(X, np.ndarray) or X.dtype.kind != "f"  # rows that it does not take
+        return
+    for rows in (X[:2], X) if table != "sparse columns" else (X,):
+        for method in (transformer.transform, transformer.learn_transform):
+            made = arrays_of(method(rows))
+            assert not any(np.shares_memory(own, theirs) for own in made for theirs in arrays_of(rows))
+            assert all(own.flags.writeable for own in made)
+
+
+@pytest.mark.parametrize("strategy", ["mean", "most_frequent", "constant"])
+def test_a_step_behind_that_writes_over_its_rows_changes_no_rows_of_the_caller(strategy):
+    X = NUMBERS.copy()
+    pipeline = make_pipeline(OnlineImputer(strategy), StandardScaler(copy=False), NAGRegressor())
+    pipeline.fit(X, NUMBERS.sum(axis=1))
+    np.testing.assert_array_equal(pipeline.predict(X), pipeline.predict(X))
+    np.testing.assert_array_equal(X, NUMBERS)
 
 
 @pytest.mark.parametrize("method", ["fit", "partial_fit", "learn_transform"])
