@@ -15,7 +15,7 @@ from sklearn.base import OneToOneFeatureMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import get_routing_for_object
 
-from ..estimators._calls import unchanged_on_error
+from ..estimators._calls import between_calls, unchanged_on_error
 from ..estimators._parameters import (
     InvalidParameterError,
     check_as_made,
@@ -527,6 +527,7 @@ class OnlineColumnTransformer(OnlineTransformer):
     def _rows(self, X, first):
         return X
 
+    @between_calls
     def _transform_rows(self, state, X):
         table = self._table(X)
         columns = self._columns(table, False)

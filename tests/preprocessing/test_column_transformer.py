@@ -4,6 +4,7 @@ import copy
 import datetime
 import pickle
 import re
+import threading
 import warnings
 
 import numpy as np
@@ -22,6 +23,7 @@ from sklearn_nag.preprocessing import (
     DateEncoder,
     NumberReader,
     OnlineColumnTransformer,
+    OnlineImputer,
     OnlineOneHotEncoder,
     make_online_pipeline,
     prepare,
@@ -577,3 +579,25 @@ def test_what_may_change_of_a_fitted_transformer_may_change_within():
     assert np.isnan(columns.transform(pd.DataFrame({"d": ["soon"]}))).all()
     del columns._made  # as of models that were saved before
     columns.set_params(days__errors="missing").transform(pd.DataFrame({"d": ["2024-01-01"]}))
+
+
+class Waiting(OnlineImputer):
+    """An imputer that lets another thread go on in the middle of a batch."""
+
+    entered, may_end = threading.Event(), threading.Event()
+
+    def learn_transform(self, X):
+        self.entered.set()
+        self.may_end.wait(0.2)
+        return super().learn_transform(X)
+
+
+def test_a_reader_in_another_thread_sees_one_state_of_all_transformers():
+    columns = OnlineColumnTransformer([("a", OnlineImputer(), [0]), ("b", Waiting(), [1])])
+    columns.fit(np.ones((1, 2)))
+    learning = threading.Thread(target=columns.partial_fit, args=[np.full((1, 2), 3.0)])
+    learning.start()
+    assert Waiting.entered.wait(10)
+    seen = columns.transform(np.full((1, 2), np.nan))[0]
+    learning.join()
+    assert seen.tolist() in ([1.0, 1.0], [2.0, 2.0])
