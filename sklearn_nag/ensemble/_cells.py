@@ -437,6 +437,8 @@ class _LinesCurvesCells(ToldNumbers):
             self._looked = np.delete(self._looked, 2 + place)
 
     def _begin(self, first):
+        if first:
+            self._heed()
         now = {name: getattr(self, name) for name in parameter_names(type(self)) if name not in self._changeable}
         now["set_numeric_columns"] = self._numeric
         if not first:

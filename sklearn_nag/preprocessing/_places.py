@@ -68,12 +68,13 @@ class ToldNumbers:
     """Base of what somebody may tell which columns are numbers."""
 
     _numeric: tuple[int, ...] | None = None  # positions of the columns that are numbers, where somebody has told
+    _told: tuple[int, ...] | None = None  # those that a pipeline has told, for the model that is to begin alone
 
     def set_numeric_columns(self, positions: Iterable[int]) -> Self:
         """Say which columns are numbers, before the first rows: ``columns="auto"`` then takes these.
 
-        A pipeline that knows says it by itself: `OnlinePipeline`, where columns of words become columns of sparse rows.
-        It is part of what has been learnt: pickles have it, and clones have not.
+        A pipeline that knows says it by itself, for the model that it begins alone: `OnlinePipeline`, where columns of
+        words become columns of sparse rows. It is part of what has been learnt: pickles have it, and clones have not.
 
         Parameters
         ----------
@@ -85,8 +86,17 @@ class ToldNumbers:
         self : object
             The same estimator.
         """
-        self._numeric = numeric_places(positions)
+        self._numeric = self._told_by_user = numeric_places(positions)
         return self
+
+    def _tell(self, positions):
+        """As `set_numeric_columns`, for the model alone that begins with the next rows."""
+        self._told = numeric_places(positions)
+
+    def _heed(self):
+        """Begin a model by what was told for it, or else by what its user has told."""
+        by_user = vars(self).setdefault("_told_by_user", self._numeric)  # which saved models may lack
+        self._numeric, self._told = by_user if self._told is None else self._told, None
 
 
 class OfNumbers(ToldNumbers, CheckedWhenLoaded, OnlineTransformer):
@@ -101,6 +111,7 @@ class OfNumbers(ToldNumbers, CheckedWhenLoaded, OnlineTransformer):
 
     def _places(self, rows):
         """Places of the columns, for the first rows."""
+        self._heed()
         if not isinstance(self.columns, str):
             return places_of("columns", self.columns, names_in(self))
         if self._numeric is not None:

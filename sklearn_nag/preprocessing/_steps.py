@@ -148,7 +148,7 @@ def tell_numeric(step: Any, before: Iterable, refits: bool = False) -> Callable[
     if numeric is None:
         return lambda: None
     known = vars(step).copy()
-    step.set_numeric_columns(numeric)
+    getattr(step, "_tell", step.set_numeric_columns)(numeric)
     changed = [name for name, value in vars(step).items() if name not in known or known[name] is not value]
 
     def restore():

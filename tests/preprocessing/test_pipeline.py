@@ -22,7 +22,7 @@ from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, OneHotEncod
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import sklearn_nag
-from sklearn_nag import FTRLRegressor, HedgeClassifier, NAGClassifier, NAGRegressor
+from sklearn_nag import FTRLRegressor, HedgeClassifier, NAGCellsRegressor, NAGClassifier, NAGRegressor
 from sklearn_nag.model_selection import (
     ProgressiveSearch,
     ProgressiveSplit,
@@ -32,6 +32,8 @@ from sklearn_nag.model_selection import (
 )
 from sklearn_nag.preprocessing import (
     OnlineColumnTransformer,
+    OnlineCurves,
+    OnlineOneHotEncoder,
     OnlinePipeline,
     OnlineTfidf,
     make_online_pipeline,
@@ -409,6 +411,41 @@ def test_positions_count_through_passed_and_foreign_columns():
     assert columns.numeric_outputs_.tolist() == [2, 3, 4, 5]
     pipeline = make_online_pipeline(columns, "passthrough", StandardScaler(with_mean=False))
     assert pipeline.fit(frame[["a", "b", "c", "d"]].assign(e=["1", "2"])).numeric_outputs_.tolist() == [2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("by_user", [None, (0, 2)])
+@pytest.mark.parametrize(
+    "step", [OnlineCurves(n_knots=3, first_rows=5), NAGCellsRegressor(n_trees=2, first_rows=5, random_state=0)]
+)
+def test_what_a_pipeline_has_told_is_for_one_model_alone(step, by_user, rows):
+    def told(estimator):
+        return estimator if by_user is None else estimator.set_numeric_columns(by_user)
+
+    X, _ = rows
+    y, frame = X[:, 0], pd.DataFrame(X, columns=["a", "b", "c"]).assign(w=np.where(X[:, 1] > 0, "u", "v"))
+    prep = OnlineColumnTransformer([("w", OnlineOneHotEncoder(3), ["w"]), ("n", "passthrough", ["a"])])
+    pipeline = OnlinePipeline([("prep", prep), ("step", told(clone(step)))]).fit(frame, y)
+    assert pipeline["step"]._numeric == (3,)
+    alone = pickle.loads(pickle.dumps(pipeline["step"]))
+    alone.partial_fit(prep.transform(frame), y)  # which goes on with what it began with
+    pipeline.set_params(prep=StandardScaler()).fit(X, y)
+    for again, Z in ((alone.fit(X, y), X), (pipeline["step"], pipeline["prep"].transform(X))):
+        fresh = told(clone(step)).fit(Z, y)
+        method = "predict" if hasattr(fresh, "predict") else "transform"
+        made, expected = (getattr(one, method)(Z) for one in (again, fresh))
+        assert again._numeric == by_user
+        assert np.array_equal(made, expected) if method == "predict" else (made != expected).nnz == 0
+
+
+def test_a_pipeline_that_fails_has_told_nothing(rows):
+    X, _ = rows
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    prep = OnlineColumnTransformer([("n", "passthrough", ["a"])])
+    pipeline = OnlinePipeline([("prep", prep), ("step", NAGCellsRegressor(n_trees=2, first_rows=5, random_state=0))])
+    for learn in (pipeline.fit, pipeline.partial_fit):
+        with pytest.raises(ValueError, match="NaN"):
+            learn(frame, np.full(len(X), np.nan))
+        assert pipeline["step"]._told is None
 
 
 def test_nobody_is_told_anew_but_by_fit_and_a_failed_call_takes_it_back():
