@@ -162,6 +162,7 @@ class _LinesCurvesCells(ToldNumbers):
     _refocused = False  # whether a third generation has joined; none does in models saved before there was one
     # The columns with knots of the rows so far, until the second generation takes its own from them; None after that.
     _early: np.ndarray | None = None
+    _tried = 0  # after how many rows it could not join, as nothing was learnt that it could cut by
 
     @property
     def estimators(self) -> None:  # type: ignore[override]
@@ -300,8 +301,9 @@ class _LinesCurvesCells(ToldNumbers):
         if self._asleep is not None and self._rows_to_wake() == _TO_WAKE:
             self._wake()
         if n_rows == self._focus_at or (self._early is not None and n_rows > self._focus_at):
-            self._focus(_FOCUSED, self.depth, *row)
-            self._early = None
+            self._tried = n_rows
+            if self._focus(_FOCUSED, self.depth, *row) or self._expert(_CELLS).transformers[0][1]._hashes:
+                self._early = None
         elif n_rows == self._next_look(n_rows - 1):
             self._look(*row)
 
@@ -321,7 +323,7 @@ class _LinesCurvesCells(ToldNumbers):
             return 0
         changes = [] if self._asleep is None else [n_rows + self._rows_to_wake()]
         if generations == [_CELLS] and (n_rows < self._focus_at or self._early is not None):
-            changes.append(max(self._focus_at, n_rows + 1))  # shards may have had them together
+            changes.append(max(self._focus_at, 2 * self._tried, n_rows + 1))  # shards may have had them together
         elif generations != [_FINER]:
             changes.append(self._next_look(n_rows))
         return min(changes, default=0)
@@ -447,7 +449,7 @@ class _LinesCurvesCells(ToldNumbers):
         self._made_with = now
         if first:
             self._looked = self._asleep = self._early = None
-            self._again, self._refocused, self.validation_losses_ = 0, False, np.empty(0)
+            self._again, self._tried, self._refocused, self.validation_losses_ = 0, 0, False, np.empty(0)
 
     def _merged(self, models, base):
         """One model of several, of which this is the first, that went on from ``base``: see `sklearn_nag.merge`."""
@@ -470,7 +472,7 @@ class _LinesCurvesCells(ToldNumbers):
         names = _shared_names(models)
         whole._experts = [_merged_expert(name, models, base) for name in names]
         whole._looked = whole._asleep = None
-        whole._early = _joined_early(models, base)
+        whole._early, whole._tried = _joined_early(models, base), 0
         if all(model._asleep is not None and model._names[-1] == names[-1] for model in models):
             whole._asleep = np.zeros(2)
         first, *others = models = [model._with_experts(names, models) for model in models]

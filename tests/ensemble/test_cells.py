@@ -169,6 +169,7 @@ def test_no_second_generation_joins_where_there_is_nothing_to_cut():
         (NAGCellsRegressor(**SMALL, max_columns=200), X[:200, :5], Y[:200]),
     ):
         assert list(model.partial_fit(rows, y).named_estimators_) == [*BEFORE_CELLS, "cells"]
+    assert model._early is None  # as hashed cells never have any
 
 
 def test_a_second_generation_waits_for_twice_the_rows_of_the_knots(rng):
@@ -652,6 +653,46 @@ def test_a_second_generation_joins_what_shards_have_learnt_together():
             np.testing.assert_array_equal(own, expected)
     went_on.partial_fit(X[171:], Y[171:])
     assert went_on.predict(X).tobytes() == merged.partial_fit(X[170:], Y[170:]).predict(X).tobytes()
+
+
+def test_a_second_generation_is_tried_again_after_a_flat_start():
+    y = np.where(np.arange(600) < 210, 0.0, Y)
+    flat = NAGCellsRegressor(**SMALL).partial_fit(X[:399], y[:399])
+    assert list(flat.named_estimators_) == [*BEFORE_CELLS, "cells"]  # as 100 rows and 200 were flat
+    assert len(flat._early) == 100
+    again = pickle.loads(pickle.dumps(flat))
+    assert "focused" in flat.partial_fit(X[399:400], y[399:400]).named_estimators_
+    knots = OnlineCells(first_rows=100, n_trees=1, random_state=0).fit(X[:100]).knots_
+    for own, expected in zip(flat.named_estimators_["focused"][0].knots_, knots, strict=True):
+        np.testing.assert_array_equal(own, expected)
+    assert flat._early is None
+    flat.partial_fit(X[400:], y[400:])
+    for start, stop in ((399, 400), (400, 401), (401, 600)):
+        again = pickle.loads(pickle.dumps(again.partial_fit(X[start:stop], y[start:stop])))
+    assert flat.predict(X).tobytes() == again.predict(X).tobytes()
+    cut_up = NAGCellsRegressor(**SMALL)
+    for start, stop in ((0, 99), (99, 199), (199, 201), (201, 420), (420, 600)):
+        cut_up = pickle.loads(pickle.dumps(cut_up.partial_fit(X[start:stop], y[start:stop])))
+    assert flat.predict(X).tobytes() == cut_up.predict(X).tobytes()
+
+
+def test_shards_that_began_flat_try_together():
+    y = np.where(np.arange(600) < 130, 0.0, Y)
+    base = NAGCellsRegressor(**SMALL).partial_fit(X[:120], y[:120])
+    shards = [copy.deepcopy(base).partial_fit(X[a:b], y[a:b]) for a, b in ((120, 160), (160, 190))]
+    for models in (shards, shards[::-1]):
+        merged = merge(models, base)
+        assert len(merged._early) == 100
+        assert "focused" in merged.partial_fit(X[190:191], y[190:191]).named_estimators_
+
+
+def test_a_model_saved_after_a_flat_start_by_a_version_that_did_not_try_again_stays_as_it_is():
+    y = np.where(np.arange(600) < 110, 0.0, Y)
+    state = copy.deepcopy(NAGCellsRegressor(**SMALL).partial_fit(X[:110], y[:110]).__getstate__())
+    del state["_tried"]
+    earlier = object.__new__(NAGCellsRegressor)
+    earlier.__setstate__({**state, "_early": None})
+    assert list(earlier.partial_fit(X[110:], y[110:]).named_estimators_) == [*BEFORE_CELLS, "cells"]
 
 
 def test_what_cannot_be_cut_is_tried_once(monkeypatch):
