@@ -64,7 +64,7 @@ class ProgressTable:
     def __init__(self, tell, every=None):
         self.tell, self.every = tell, every
         self.rows, self.since = 0, 0
-        self.loss, self.weight = np.zeros(2), np.zeros(2)  # since the beginning, and since the last report
+        self.loss, self.weight = np.zeros((2, 1)), np.zeros(2)  # since the beginning, and since the last report
         self.seconds = 0.0
 
     def _due(self):
@@ -98,14 +98,15 @@ class ProgressTable:
             self.seconds += time.perf_counter() - began
             after, seen = totals()
             self.rows, self.since = self.rows + stop - start, self.since + stop - start
-            self.loss += np.min(after - losses)  # of several learning rates kept apart, the best
+            self.loss = self.loss + (after - losses)  # of each head
             self.weight += seen - weight
             if stop - start >= due:
                 self._report(estimator, seen)
             start = stop
 
     def _report(self, estimator, seen):
-        whole, recent = map(float, self.loss / np.where(self.weight > 0, self.weight, np.nan))
+        best = self.loss.min(axis=1)  # of several learning rates kept apart
+        whole, recent = map(float, best / np.where(self.weight > 0, self.weight, np.nan))
         speed = self.since / max(self.seconds, 1e-9)
         self.since, self.seconds = 0, 0.0
         self.loss[1] = self.weight[1] = 0.0

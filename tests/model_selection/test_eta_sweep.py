@@ -5,7 +5,7 @@ import pytest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 
-from sklearn_nag import NAGClassifier, NAGRegressor
+from sklearn_nag import NAGClassifier, NAGRegressor, report_progress
 from sklearn_nag.model_selection import eta_sweep, progressive_validation
 
 from .helpers import CANCER, DIABETES, ETA0S, WINE
@@ -39,3 +39,14 @@ def test_the_best_rate_does_not_depend_on_the_unit_of_the_target(power):
     here, there = (eta_sweep(NAGRegressor(), X, np.ldexp(y, k), ETA0S) for k in (0, power))
     assert here.best_index > 0
     assert here.best_index == there.best_index
+
+
+@pytest.mark.parametrize("every", [None, 64, 1])
+def test_the_loss_reported_is_that_of_one_rate_however_often_it_is(rng, every):
+    X, reports = rng.normal(size=(256, 3)), []
+    y = X.sum(axis=1) * np.where(np.arange(256) < 64, 1.0, -1.0)  # first one rate is the best, later another one
+    with report_progress(reports.append, every=every):
+        of_two = eta_sweep(NAGRegressor(), X, y, ETA0S[:2])
+        of_all = eta_sweep(NAGRegressor(), X, y, ETA0S)
+    ends = [now.loss for now in reports if now.rows == 256]
+    assert ends == pytest.approx([min(of_two.losses), min(of_all.losses)], rel=1e-9)
