@@ -156,7 +156,8 @@ def joined(blocks):
     for block, (values, columns, own_ends) in zip(blocks, parts):
         counts = np.diff(own_ends)
         places = np.repeat(begin - own_ends[:-1], counts) + np.arange(own_ends[-1])
-        data[places], indices[places] = values[: own_ends[-1]], columns[: own_ends[-1]] + first_column
+        data[places] = values[: own_ends[-1]]
+        indices[places] = np.add(columns[: own_ends[-1]], first_column, dtype=indices.dtype)
         begin += counts
         first_column += block.shape[1]
     return data, indices, ends.astype(indices.dtype)
@@ -294,7 +295,7 @@ def beside(left, right, n_columns):
     np.add(left[2], right[2], out=indptr, casting="same_kind")
     for (values, places, ends), before, move in ((left, right[2][:-1], 0), (right, left[2][1:], n_columns)):
         at = np.arange(len(values)) + np.repeat(before, np.diff(ends))
-        data[at], indices[at] = values, places + move
+        data[at], indices[at] = values, np.add(places, move, dtype=indices.dtype)
     return data, indices, indptr
 
 

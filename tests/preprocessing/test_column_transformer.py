@@ -18,9 +18,11 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import sklearn_nag
 from sklearn_nag import NAGClassifier, NAGRegressor
 from sklearn_nag.preprocessing import (
     DateEncoder,
+    HashingEncoder,
     NumberReader,
     OnlineColumnTransformer,
     OnlineImputer,
@@ -30,6 +32,7 @@ from sklearn_nag.preprocessing import (
 )
 from sklearn_nag.preprocessing._column_transformer import stacked
 
+from ..kernels.helpers import KERNELS
 from .helpers import Centred
 
 pd = pytest.importorskip("pandas")
@@ -601,3 +604,12 @@ def test_a_reader_in_another_thread_sees_one_state_of_all_transformers():
     seen = columns.transform(np.full((1, 2), np.nan))[0]
     learning.join()
     assert seen.tolist() in ([1.0, 1.0], [2.0, 2.0])
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_more_columns_than_32_bits_number(kernel):
+    steps = [("h", HashingEncoder(2**31 - 1, max_names=0), ["a"]), ("o", OnlineOneHotEncoder(10), ["b"])]
+    with sklearn_nag.config_context(kernel=kernel):
+        out = OnlineColumnTransformer(steps).fit_transform(pd.DataFrame({"a": ["x", "y"], "b": ["u", "v"]}))
+    assert out.shape == (2, 2**31 + 9)
+    assert out.indices[1::2].tolist() == [2**31 - 1, 2**31]
