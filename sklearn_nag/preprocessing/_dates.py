@@ -12,7 +12,7 @@ from scipy import sparse
 
 from ..estimators._parameters import InvalidParameterError, check_flag, check_option, shown
 from ..estimators._validation import as_given
-from ._base import OnlineTransformer, checked_numbers, table_in
+from ._base import OnlineTransformer, table_in
 from ._frames import DATES, NUMBERS, WORDS
 from ._numbers import is_missing_word, warn_if_unread
 from ._numpy_rows import DAY_OF_MONTH, DAYS, HOUR_OF_DAY, MONTH, WEEKDAY
@@ -130,8 +130,6 @@ class DateEncoder(OnlineTransformer):
 
     def _rows(self, X, first):
         table = table_in(self, X, first)
-        if table.array is not None and not self._reads_digits():
-            checked_numbers(self, X, False)
         dates = np.empty((table.n_rows, len(table.columns)), dtype="datetime64[us]")
         for i, column in enumerate(table.columns):
             if column.kind == WORDS or (column.kind == NUMBERS and self._reads_digits()):

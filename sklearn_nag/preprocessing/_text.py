@@ -140,6 +140,7 @@ class OnlineTfidf(OnlineTransformer):
         if first:
             vectorizer.fit(texts)  # which checks its parameters
             self.n_features_in_ = 1
+            vars(self).pop("feature_names_in_", None)
         if hasattr(X, "columns"):
             table_in(self, X, first)  # which knows names
         analyze = vectorizer.build_analyzer()

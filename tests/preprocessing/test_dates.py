@@ -186,3 +186,11 @@ def test_numbers_by_one_of_several_units():
 def test_what_is_no_format(form, errors):
     with pytest.raises(ValueError, match="'format' parameter of DateEncoder must be"):
         DateEncoder(format=form, errors=errors).fit([["2024"]])
+
+
+@pytest.mark.parametrize("container", [np.array, pd.DataFrame])
+def test_infinity_is_no_day(container):
+    X = container([[0.5], [np.inf], [-np.inf]])
+    np.testing.assert_array_equal(DateEncoder(("days",), errors="missing").fit_transform(X), [[0.5], [np.nan], [np.nan]])
+    with pytest.raises(ValueError, match="column .* has numbers, which are days since 1970 here; inf days are beyond"):
+        DateEncoder().fit(X)

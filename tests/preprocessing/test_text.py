@@ -221,6 +221,9 @@ def test_it_knows_the_name_of_its_column():
     assert encoder.get_feature_names_out()[0].startswith("note")
     with pytest.raises(ValueError, match="feature names should match"):
         encoder.transform(pd.DataFrame({"other": ["hello"]}))
+    encoder.fit(["hello"])  # from scratch
+    assert not hasattr(encoder, "feature_names_in_")
+    assert encoder.get_feature_names_out()[0].startswith("x0")
 
 
 @pytest.mark.parametrize("texts", [{"a"}, (text for text in "ab"), sparse.csr_array([[1.0]])])
