@@ -69,7 +69,7 @@ def read_table(X: Any) -> Table:
         for name in names:
             if name is not None and is_missing(name):  # it is not equal to itself
                 raise ValueError(f"X has a column named {name}; give it another name.")
-        return Table(names, [_OfPandas(name, column) for name, column in X.items()], len(X), None)
+        return Table(names, [_of_pandas(name, column) for name, column in X.items()], len(X), None)
     if type(X).__module__.partition(".")[0] == "polars" and hasattr(X, "get_columns"):
         columns = X.get_columns()
         return Table(list(X.columns), [_OfPolars(column.name, column) for column in columns], X.height, None)
@@ -257,23 +257,20 @@ class Column:
         return found
 
 
-class _OfPandas(Column):
-    """A Series."""
+def _of_pandas(name, values):
+    """A Series as a column."""
+    is_arrow = type(values.dtype).__name__ == "ArrowDtype"
+    return _OfArrow(name, values.array.__arrow_array__()) if is_arrow else _OfPandas(name, values)
 
-    def __init__(self, name, values):
-        dtype = values.dtype
-        if type(dtype).__name__ == "ArrowDtype":
-            values = _OfArrow(name, values.array.__arrow_array__())
-        self.is_arrow = isinstance(values, _OfArrow)
-        super().__init__(name, values)
+
+class _OfPandas(Column):
+    """A Series, but for one whose values are in Arrow."""
 
     def head(self):
-        return self.values.head() if self.is_arrow else type(self)(self.name, self.values.iloc[:1])
+        return type(self)(self.name, self.values.iloc[:1])
 
     @property
     def kind(self):
-        if self.is_arrow:
-            return self.values.kind
         dtype = self.values.dtype
         if hasattr(dtype, "categories") or type(dtype).__name__ == "StringDtype":
             return WORDS
@@ -281,23 +278,17 @@ class _OfPandas(Column):
 
     @property
     def is_nominal(self):
-        return not self.is_arrow and hasattr(self.values.dtype, "categories") and not self.values.dtype.ordered
+        return hasattr(self.values.dtype, "categories") and not self.values.dtype.ordered
 
     def numbers(self):
-        if self.is_arrow:
-            return self.values.numbers()
         if self.values.dtype.kind in "biuf":
             return self.values.to_numpy(dtype=np.float64, na_value=np.nan)
         return self._as_numbers(self.values.to_numpy(dtype=object))
 
     def words(self):
-        if self.is_arrow:
-            return self.values.words()
         return self._decoded() if hasattr(self.values.dtype, "categories") else self._as_words(self.values.tolist())
 
     def coded(self):
-        if self.is_arrow:
-            return self.values.coded()
         if hasattr(self.values.dtype, "categories"):
             return _present(self.values.cat.codes.to_numpy(), self.values.cat.categories)
         if type(self.values.dtype).__name__ == "StringDtype" and len(self.values) > _FEW:
@@ -306,8 +297,6 @@ class _OfPandas(Column):
         return super().coded()
 
     def dates(self):
-        if self.is_arrow:
-            return self.values.dates()
         if self.values.dtype.kind != "M":
             return self._as_dates(self.values.to_numpy(dtype=object))
         local = self.values if getattr(self.values.dtype, "tz", None) is None else self.values.dt.tz_localize(None)
