@@ -74,14 +74,15 @@ def trusted_types() -> list[str]:
         *_below(LinearState),
     }
     types.update(kind for kind in vars(preprocessing).values() if isinstance(kind, type))
-    types.update(*(_states_of(step) for step in _below(OnlineTransformer)))
-    names = {f"{t.__module__}.{t.__qualname__}" for t in types if t.__module__.startswith(f"{PACKAGE}.")}
-    return sorted(names | _ENSEMBLES)
+    names = _ENSEMBLES | {f"{t.__module__}.{t.__qualname__}" for t in types}
+    names.update(*map(_states_of, _below(OnlineTransformer)))
+    return sorted(name for name in names if name.startswith(f"{PACKAGE}."))
 
 
 def _states_of(transformer):
-    """What a transformer knows is made of: the named tuples of its file."""
-    return [kind for kind in vars(sys.modules[transformer.__module__]).values() if hasattr(kind, "_fields")]
+    """Names of what a transformer knows is made of: the named tuples of its file, and those that were there once."""
+    file = transformer.__module__
+    return {f"{file}.{name}" for name, kind in vars(sys.modules[file]).items() if hasattr(kind, "_fields")}
 
 
 def _below(base):

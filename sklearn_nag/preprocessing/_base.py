@@ -45,6 +45,7 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
     _reads: frozenset = frozenset()  # kinds of columns of which it makes the same, so that one may turn into another
     _takes_tables: tuple = ()  # kinds of columns that may come as a `Table`, of which nobody has to make an array
     _free: tuple = ("sparse_output", "errors", "max_names")  # parameters that may change before it transforms
+    _input_tags: tuple = ()  # what it takes besides dense numbers, by the names of scikit-learn's tags
 
     # -- what a class defines
 
@@ -98,6 +99,12 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
         """End a `fit`, after which no rows are waited for."""
 
     # -- what all do
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        for name in self._input_tags:
+            setattr(tags.input_tags, name, True)
+        return tags
 
     @unchanged_on_error
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -274,6 +281,23 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
         if places is None:
             raise AttributeError(f"{type(self).__name__} does not know which columns hold numbers.")
         return np.asarray(places, dtype=np.intp)
+
+
+class Nothing(NamedTuple):
+    """What is learnt where rows are not learnt from."""
+
+
+class LearnsNothing(OnlineTransformer):
+    """Base of the transformers to which all rows are alike."""
+
+    def _new_state(self, rows):
+        return Nothing()
+
+    def _learn_rows(self, state, rows, transform):
+        return state, self._transform_rows(state, rows) if transform else None
+
+    def _merge_states(self, states):
+        return states[0]
 
 
 def _where_frames_hold_them(method):

@@ -5,14 +5,14 @@ from __future__ import annotations
 import datetime
 import re
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from ..estimators._parameters import InvalidParameterError, check_flag, check_option, shown
 from ..estimators._validation import as_given
-from ._base import OnlineTransformer, table_in
+from ._base import LearnsNothing, Nothing, table_in
 from ._frames import DATES, NUMBERS, WORDS
 from ._numbers import is_missing_word, warn_if_unread
 from ._numpy_rows import DAY_OF_MONTH, DAYS, HOUR_OF_DAY, MONTH, WEEKDAY
@@ -35,11 +35,7 @@ _DAY = np.timedelta64(1, "D")
 _MOST_DAYS = 100_000_000  # about what a datetime64[us] holds
 
 
-class Nothing(NamedTuple):
-    """What is learnt of dates."""
-
-
-class DateEncoder(OnlineTransformer):
+class DateEncoder(LearnsNothing):
     """Makes numbers of dates: days since 1970, and a column of ones and zeros for each month, weekday and hour.
 
     The time itself is for what grows or fades with the years, the parts for what repeats. Nothing is learnt from rows,
@@ -92,6 +88,7 @@ class DateEncoder(OnlineTransformer):
     _state: Nothing
     _reads = frozenset((DATES, WORDS))
     _takes_tables = NUMBERS, WORDS
+    _input_tags = ("allow_nan",)
 
     def __init__(
         self,
@@ -187,12 +184,6 @@ class DateEncoder(OnlineTransformer):
         how = "ISO 8601" if self.format is None else f"format={self.format!r}"
         raise ValueError(f"column {as_given(name)} must hold dates ({how}); it has {shown(word)}.")
 
-    def _new_state(self, rows):
-        return Nothing()
-
-    def _learn_rows(self, state, rows, transform):
-        return state, self._transform_rows(state, rows) if transform else None
-
     def _transform_rows(self, state, dates):
         n_rows, n_columns = dates.shape
         parts = np.array([_NUMBERS[part] for part in self.parts], dtype=np.int64)
@@ -238,14 +229,6 @@ class DateEncoder(OnlineTransformer):
             return range(self.n_features_in_ * len(self.parts))
         is_number = [part == "days" for part in self.parts for _ in PARTS[part]]
         return np.flatnonzero(np.tile(is_number, self.n_features_in_))
-
-    def _merge_states(self, states):
-        return states[0]
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
 
 
 def _width(form):

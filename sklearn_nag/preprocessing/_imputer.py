@@ -321,11 +321,9 @@ class OnlineImputer(OnlineTransformer):
         values = state.known.values()
         return np.asarray(values, dtype=object if any(isinstance(value, str) for value in values) else np.float64)
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.string = tags.input_tags.categorical = self.strategy != "mean"
-        return tags
+    @property
+    def _input_tags(self):
+        return ("allow_nan",) if self.strategy == "mean" else ("allow_nan", "categorical", "string")
 
 
 def _missing(rows):

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from ..estimators._parameters import InvalidParameterError, check_flag, check_number, shown
 from ..estimators._validation import check_finite
-from ._base import OnlineTransformer, checked_numbers, names_in
+from ._base import LearnsNothing, checked_numbers, names_in
 from ._places import check_columns, places_of
 from ._rows import as_csr, in_order, loops, put_beside
 
@@ -101,7 +101,7 @@ def factors_of(terms):
     return [places.reshape(-1, n_factors).T.copy() for places, n_factors in found]
 
 
-class Interactions(OnlineTransformer):
+class Interactions(LearnsNothing):
     """Put products of columns beside them: of all pairs or triples, or between groups.
 
     Where there are few products, each has a column of its own. Where there are many, as between words, they are hashed
@@ -159,6 +159,8 @@ class Interactions(OnlineTransformer):
     array(['x0', 'x1', 'x2', 'x0 x1', 'x0 x2'], dtype=object)
     """
 
+    _input_tags = ("sparse",)
+
     def __init__(
         self,
         between: Literal["all"] | Sequence[tuple[Group, ...]] = "all",
@@ -171,11 +173,6 @@ class Interactions(OnlineTransformer):
         self.degree = degree
         self.interaction_only = interaction_only
         self.max_columns = max_columns
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
     def _check_parameters(self):
         if not (isinstance(self.between, str) and self.between == "all"):
@@ -212,9 +209,6 @@ class Interactions(OnlineTransformer):
         with_factors = not (sparse.issparse(rows) or plan.n_columns)
         return plan._replace(factors=factors_of(terms)) if with_factors else plan
 
-    def _learn_rows(self, state, rows, transform):
-        return state, self._transform_rows(state, rows) if transform else None
-
     def _transform_rows(self, state, rows):
         n_features = rows.shape[1]
         width = n_features + (state.n_columns or state.n_products)
@@ -230,9 +224,6 @@ class Interactions(OnlineTransformer):
         if state.n_columns:
             return [*names, *(f"product{i}" for i in range(state.n_columns))]
         return [*names, *(named_product(names[list(columns)]) for term in state.terms for columns in products_of(term))]
-
-    def _merge_states(self, states):
-        return states[0]
 
 
 def _as_list(group):

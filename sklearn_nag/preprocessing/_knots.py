@@ -9,11 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from ..estimators._parameters import check_number, parameter_names
-from ..estimators._saved import check_attributes, check_features, check_integer
-from ._base import checked_numbers
-from ._places import OfNumbers
-from ._rows import as_csr, dense, filled, in_order
+from ..estimators._parameters import check_number
+from ..estimators._saved import check_integer
+from ._places import OfNumbers, check_kind
+from ._rows import as_csr, dense, filled
 
 HALF = 0.5 + 1e-9  # halves are rounded upwards, however cosines are rounded
 
@@ -37,9 +36,9 @@ class Knots(NamedTuple):
 
     def check(self, n_columns):
         """Raise unless these are knots of so many columns."""
-        _check_kind("knots", self.values, 1, np.float64)
-        _check_kind("starts of knots", self.starts, 1, np.int64)
-        _check_kind("middles", self.middles, 1, np.float64)
+        check_kind("knots", self.values, 1, np.float64)
+        check_kind("starts of knots", self.starts, 1, np.int64)
+        check_kind("middles", self.middles, 1, np.float64)
         starts = self.starts
         if (
             len(starts) != n_columns + 1
@@ -74,6 +73,7 @@ class KnotTransformer(OfNumbers):
 
     first_rows: int
     n_quantiles: int
+    _kept = Seen
     _had = "had knots"
 
     # -- what a class defines
@@ -124,23 +124,10 @@ class KnotTransformer(OfNumbers):
         vars(copied).update(copy.deepcopy(own, memo), **shared)
         return copied
 
-    def _check_whole(self):
-        """Raise for attributes that do not make a transformer together, as those of a damaged file."""
-        check_attributes(self, parameter_names(type(self)))
-        if not self.__sklearn_is_fitted__():
-            return
-        check_features(self)
-        begun_with = vars(self).get("_begun_with")
-        if not (isinstance(begun_with, dict) and begun_with.keys() == set(parameter_names(type(self)))):
-            raise ValueError("it has no parameters that it was begun with")
-        if type(self._state) is not Seen or len(self._state) != len(Seen._fields):
-            raise ValueError("what it has seen is not what such transformers keep")
-        columns, seed, first, knots, made = self._state
-        _check_kind("columns", columns, 1, np.integer)
-        if ((columns < 0) | (columns >= self.n_features_in_)).any() or (np.diff(columns) <= 0).any():
-            raise ValueError("its columns are none of X, or out of order")
+    def _check_state(self, state, begun_with):
+        columns, seed, first, knots, made = state
         check_integer("seed", seed, 0)
-        _check_kind("first", first, 2, np.float64)
+        check_kind("first", first, 2, np.float64)
         if first.shape[1] != len(columns) or np.isinf(first).any():
             raise ValueError("the first rows are no rows of these columns")
         if knots is not None:
@@ -149,19 +136,11 @@ class KnotTransformer(OfNumbers):
         elif made is not None:
             raise ValueError("it has made something of knots that it has not")
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = tags.input_tags.allow_nan = True
-        return tags
-
     def _check_knots(self):
         """Raise for parameters that all have."""
         self._check_columns()
         check_number("first_rows", self.first_rows, Integral, min_val=1)
         check_number("n_quantiles", self.n_quantiles, Integral, min_val=2, max_val=2**15)
-
-    def _rows(self, X, first):
-        return in_order(checked_numbers(self, X, first, allow_sparse=True))
 
     def _new_state(self, rows):
         columns = self._places(rows)
@@ -228,12 +207,6 @@ class KnotTransformer(OfNumbers):
             return states[0]._replace(first=first)
         first = first[np.lexsort([*first.T, range(len(first))][::-1])]  # whatever the order of the models
         return self._with_knots(states[0]._replace(first=first))
-
-
-def _check_kind(name, array, ndim, dtype):
-    """Raise unless it is an array of so many dimensions and of this type."""
-    if not (isinstance(array, np.ndarray) and array.ndim == ndim and np.issubdtype(array.dtype, dtype)):
-        raise ValueError(f"{name} is no array of {ndim} dimensions of {dtype.__name__}")
 
 
 def _quantiles(ordered, n_quantiles):

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..estimators._parameters import InvalidParameterError, check_flag, check_option, shown
 from ..estimators._validation import as_given
-from ._base import OnlineTransformer, table_in
+from ._base import LearnsNothing, Nothing, table_in
 from ._frames import MISSING_WORDS, NUMBERS, WORDS
 
 _CODES = "AUD|BRL|CAD|CHF|CNY|CZK|DKK|EUR|GBP|HUF|ILS|INR|JPY|KRW|MXN|NOK|NZD|PLN|RUB|SEK|TRY|USD|ZAR"
@@ -35,11 +35,7 @@ class NumberForm(NamedTuple):
     magnitudes: bool = False
 
 
-class Nothing(NamedTuple):
-    """What is learnt of numbers."""
-
-
-class NumberReader(OnlineTransformer):
+class NumberReader(LearnsNothing):
     """Reads words as numbers: ``$1,200.00``, ``12.3 %``, ``1 200,5``, ``150 kg``.
 
     Signs and codes of currencies and percent are left out: 12.3 % is 12.3, and EUR 5.00 is 5. So is a unit, which is
@@ -90,6 +86,7 @@ class NumberReader(OnlineTransformer):
     _state: Nothing
     _reads = frozenset((NUMBERS, WORDS))
     _takes_tables = (WORDS,)
+    _input_tags = "allow_nan", "categorical", "string"
 
     def __init__(
         self,
@@ -149,12 +146,6 @@ class NumberReader(OnlineTransformer):
             raise ValueError(f"column {as_given(name)} must hold numbers; it has {shown(word)}.")
         return number
 
-    def _new_state(self, rows):
-        return Nothing()
-
-    def _learn_rows(self, state, rows, transform):
-        return state, rows if transform else None
-
     def _transform_rows(self, state, rows):
         return rows
 
@@ -163,16 +154,6 @@ class NumberReader(OnlineTransformer):
 
     def _numeric_outputs(self):
         return range(self.n_features_in_)
-
-    def _merge_states(self, states):
-        return states[0]
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.string = True
-        tags.input_tags.categorical = True
-        return tags
 
 
 def is_missing_word(word: str) -> bool:

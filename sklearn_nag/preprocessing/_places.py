@@ -11,10 +11,11 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 from scipy import sparse
 
-from ..estimators._parameters import InvalidParameterError, shown
-from ..estimators._saved import CheckedWhenLoaded
+from ..estimators._parameters import InvalidParameterError, parameter_names, shown
+from ..estimators._saved import CheckedWhenLoaded, check_attributes, check_features
 from ..estimators._validation import as_given
-from ._base import OnlineTransformer, names_in
+from ._base import OnlineTransformer, checked_numbers, names_in
+from ._rows import in_order
 
 Columns: TypeAlias = Sequence[int] | Sequence[str] | Sequence[bool]
 
@@ -103,7 +104,32 @@ class OfNumbers(ToldNumbers, CheckedWhenLoaded, OnlineTransformer):
     """Base of transformers that do something to the columns that are numbers, which ``columns`` names."""
 
     columns: Any
+    _input_tags = "sparse", "allow_nan"
+    _kept: type  # named tuple of what has been learnt
     _had = "were numbers"  # what those that `set_numeric_columns` names, or others, did when it was new
+
+    def _check_state(self, state, begun_with):
+        """Raise for what has been learnt, but for its ``columns``, that does not fit together."""
+
+    def _check_whole(self):
+        """Raise for attributes that do not make a transformer together, as those of a damaged file."""
+        names = parameter_names(type(self))
+        check_attributes(self, names)
+        if not self.__sklearn_is_fitted__():
+            return
+        check_features(self)
+        begun_with, state = vars(self).get("_begun_with"), self._state
+        if not (isinstance(begun_with, dict) and begun_with.keys() == set(names)):
+            raise ValueError("it has no parameters that it was begun with")
+        if type(state) is not self._kept or len(state) != len(self._kept._fields):
+            raise ValueError("what it has seen is not what such transformers keep")
+        check_kind("columns", state.columns, 1, np.integer)
+        if ((state.columns < 0) | (state.columns >= self.n_features_in_)).any() or (np.diff(state.columns) <= 0).any():
+            raise ValueError("its columns are none of X, or out of order")
+        self._check_state(state, begun_with)
+
+    def _rows(self, X, first):
+        return in_order(checked_numbers(self, X, first, allow_sparse=True))
 
     def _check_columns(self):
         if not (isinstance(self.columns, str) and self.columns == "auto"):
@@ -130,6 +156,12 @@ class OfNumbers(ToldNumbers, CheckedWhenLoaded, OnlineTransformer):
                 f"{self._had} when this {type(self).__name__} was new; it cannot go on with others: call fit, or clone "
                 "it."
             )
+
+
+def check_kind(name, array, ndim, dtype):
+    """Raise unless it is an array of so many dimensions and of this type."""
+    if not (isinstance(array, np.ndarray) and array.ndim == ndim and np.issubdtype(array.dtype, dtype)):
+        raise ValueError(f"{name} is no array of {ndim} dimensions of {dtype.__name__}")
 
 
 def _place(name, entry, n_columns):

@@ -9,13 +9,11 @@ import numpy as np
 from scipy import sparse
 
 from ..estimators._parameters import check_flag
-from ..estimators._saved import check_attributes, check_features
-from ._base import checked_numbers
 from ._imputer import Means
 from ._interactions import named_product
 from ._numpy_rows import LARGEST
 from ._places import Columns, OfNumbers
-from ._rows import as_csr, dense, filled, in_order, loops, put_beside
+from ._rows import as_csr, dense, filled, loops, put_beside
 
 NARROW = 2**10  # columns up to which sparse rows come out dense, as learners are many times faster with these
 STEP, MOST_POWER = 64, 960  # units are powers of 2^64, up to 2^960
@@ -99,6 +97,7 @@ class OnlineProducts(OfNumbers):
     array(['x0', 'x1', 'x0^2', 'x0 x1', 'x1^2'], dtype=object)
     """
 
+    _kept = Centre
     _had = "were multiplied"
     _free = "columns", "products", "bounded"  # it goes by those that it was begun with
 
@@ -111,14 +110,6 @@ class OnlineProducts(OfNumbers):
         self._check_columns()
         check_flag("products", self.products)
         check_flag("bounded", self.bounded)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = tags.input_tags.allow_nan = True
-        return tags
-
-    def _rows(self, X, first):
-        return in_order(checked_numbers(self, X, first, allow_sparse=True))
 
     def _new_state(self, rows):
         columns = self._places(rows)
@@ -218,30 +209,17 @@ class OnlineProducts(OfNumbers):
             )
         return states[0]._replace(known=known, spread=spread, unit=unit)
 
-    def _check_whole(self):
-        """Raise for attributes that do not make a transformer together, as those of a damaged file."""
-        check_attributes(self, ("columns", "products", "bounded"))
-        if not self.__sklearn_is_fitted__():
-            return
-        check_features(self)
-        begun_with = vars(self).get("_begun_with")
-        if not (isinstance(begun_with, dict) and begun_with.keys() == {"columns", "products", "bounded"}):
-            raise ValueError("it has no parameters that it was begun with")
-        state = self._state
-        fits = type(state) is Centre and len(state) == 4
-        if not (fits and all(type(known) is Means and len(known) == 4 for known in state[1:3])):
+    def _check_state(self, state, begun_with):
+        if not all(type(known) is Means and len(known) == 4 for known in state[1:3]):
             raise ValueError("what it knows is not what such transformers keep")
-        columns, kinds = state.columns, (np.integer, *[np.floating] * 3)
-        own = [(columns, np.integer), (state.unit, np.floating)]
+        own, shape = [(state.unit, np.floating)], state.columns.shape
         for known in state[1:3]:
-            known = known._replace(origin=np.broadcast_to(known.origin, columns.shape))
-            own += zip(known, kinds)
+            known = known._replace(origin=np.broadcast_to(known.origin, shape))
+            own += zip(known, (np.integer, *[np.floating] * 3))
         for array, kind in own:
-            fits = isinstance(array, np.ndarray) and array.shape == (len(columns),)
+            fits = isinstance(array, np.ndarray) and array.shape == shape
             if not fits or not np.issubdtype(array.dtype, kind) or not np.isfinite(array).all():
                 raise ValueError("its means are not those of its columns")
-        if ((columns < 0) | (columns >= self.n_features_in_)).any() or (np.diff(columns) <= 0).any():
-            raise ValueError("its columns are none of X, or out of order")
 
 
 def _followed(known, values):

@@ -101,6 +101,7 @@ class OnlineTfidf(OnlineTransformer):
     """
 
     _state: Documents
+    _input_tags = ("string",)
 
     def __init__(
         self,
@@ -228,7 +229,6 @@ class OnlineTfidf(OnlineTransformer):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
         tags.input_tags.two_d_array = False
         return tags
 

@@ -39,6 +39,7 @@ class _OfWords(OnlineTransformer):
     """Base of the encoders of words: rows are `Coded`."""
 
     _takes_tables = (WORDS,)
+    _input_tags = "allow_nan", "categorical", "string"
 
     def _rows(self, X, first):
         table = table_in(self, X, first)
@@ -57,13 +58,6 @@ class _OfWords(OnlineTransformer):
 
     def _numeric_outputs(self):
         return []
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        return tags
 
 
 class Vocabulary(NamedTuple):

@@ -1,6 +1,7 @@
 """Dates as numbers."""
 
 import datetime
+import pickle
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from sklearn_nag.preprocessing import DateEncoder, OnlineImputer, make_online_pipeline
+from sklearn_nag.preprocessing import DateEncoder, OnlineImputer, _dates, _numbers, make_online_pipeline
 from sklearn_nag.preprocessing._dates import PARTS
 
 pd = pytest.importorskip("pandas")
@@ -175,6 +176,11 @@ def test_numbers_in_a_unit_since_1970(form, a_day):
     np.testing.assert_allclose(found, expected[[0, 1, 2, 2, 2]], rtol=1e-12)
 
 
+@pytest.mark.parametrize("module", [_dates, _numbers])
+def test_what_earlier_versions_knew_has_its_name_there(module):
+    assert pickle.loads(f"c{module.__name__}\nNothing\n)\x81.".encode("latin-1")) == ()
+
+
 def test_numbers_by_one_of_several_units():
     for rows in ([[86400]], [["86400"]]):
         assert DateEncoder(("days",), format=["seconds"]).fit_transform(rows) == 1.0
@@ -191,6 +197,8 @@ def test_what_is_no_format(form, errors):
 @pytest.mark.parametrize("container", [np.array, pd.DataFrame])
 def test_infinity_is_no_day(container):
     X = container([[0.5], [np.inf], [-np.inf]])
-    np.testing.assert_array_equal(DateEncoder(("days",), errors="missing").fit_transform(X), [[0.5], [np.nan], [np.nan]])
+    np.testing.assert_array_equal(
+        DateEncoder(("days",), errors="missing").fit_transform(X), [[0.5], [np.nan], [np.nan]]
+    )
     with pytest.raises(ValueError, match="column .* has numbers, which are days since 1970 here; inf days are beyond"):
         DateEncoder().fit(X)
