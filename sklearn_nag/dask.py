@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from typing import Any, TypeVar
 
@@ -160,7 +161,7 @@ def _as_batch(batch):
 
 def _kept(batches):
     """Batches over which several tasks can iterate."""
-    return list(batches) if isinstance(batches, Iterator) else batches
+    return list(map(copy.deepcopy, batches)) if isinstance(batches, Iterator) else batches  # as it may reuse memory
 
 
 def _partitions(X, y, sample_weight):

@@ -220,10 +220,12 @@ def test_labels_of_columns():
 
 
 def batches_from(starts):
-    """A partition that yields its batches once."""
+    """A partition that yields its batches once, read into the same memory."""
+    rows, targets = np.empty((25, 4)), np.empty(25, int)
     for i in starts:
         for j in range(i, i + 100, 25):
-            yield X[j : j + 25], Y[j : j + 25]
+            rows[:], targets[:] = X[j : j + 25], Y[j : j + 25]
+            yield rows, targets
 
 
 class Again:
@@ -242,7 +244,7 @@ def test_partitions_that_yield_their_batches_once(n_shards, scheduler):
     starts = range(0, 1300, 100)
     lists, once, again = (
         db.from_delayed([dask.delayed(make)(i) for i in starts])
-        for make in (lambda i: list(batches_from([i])), lambda i: batches_from([i]), Again)
+        for make in (lambda i: [(X[i : i + 100], Y[i : i + 100])], lambda i: batches_from([i]), Again)
     )
     mapped = db.from_sequence(starts, npartitions=13).map_partitions(batches_from)
     options = {"classes": [0, 1], "n_shards": n_shards}

@@ -151,8 +151,8 @@ class Judge:
             check_one_class_a_row(y, "a score")
         for method, batches in self.kept.items():
             batches.append(predictions[method])
-        self.y.append(y)
-        self.weight.append((len(y), weight))
+        self.y.append(y.copy())  # as the next batch may be read into the same memory
+        self.weight.append((len(y), None if weight is None else weight.copy()))
 
     def joined(self):
         """The targets of all rows kept, as ``"y"``, and by method the predictions for them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
@@ -196,7 +197,7 @@ def progressive_validation(
     if in_kernel:
         steps = _learn_in_kernel(pipeline, batches, all_classes, judge, coverages, intervals)
     else:
-        steps = _test_then_train(pipeline, batches, all_classes, judge, delay)
+        steps = _test_then_train(pipeline, batches, all_classes, judge, delay, copies=y is None)
     progress = _Progress(0, 0, 0.0)
     losses: list[float] = []
     for progress in steps:
@@ -311,8 +312,8 @@ def _learn_in_kernel(pipeline, batches, classes, judge, coverages, intervals):
         yield _Progress(n_rows, n_scored, seconds)
 
 
-def _test_then_train(pipeline, batches, classes, judge, delay):
-    """Predict each batch, then learn rows ``delay`` rows after they came; yield as `_learn_in_kernel`."""
+def _test_then_train(pipeline, batches, classes, judge, delay, copies):
+    """Predict each batch, and learn its rows, or ``copies``, ``delay`` rows later; yield as `_learn_in_kernel`."""
     learner, waiting, n_waiting, has_learnt = pipeline.learner, deque(), 0, False
     options = {} if classes is None else {"classes": classes}
     n_rows, n_scored, seconds = 0, 0, 0.0
@@ -342,7 +343,7 @@ def _test_then_train(pipeline, batches, classes, judge, delay):
                 {method: values[skip:] for method, values in predictions.items()}, y[skip:], slice_weights(weight, skip)
             )
             n_scored += len(y) - skip
-        waiting.append((X, y, weight))
+        waiting.append(copy.deepcopy((X, y, weight)) if copies and delay else (X, y, weight))
         n_rows, n_waiting = n_rows + len(y), n_waiting + len(y)
         learn_but(delay)
         seconds += time.perf_counter() - start

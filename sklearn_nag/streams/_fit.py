@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+import copy
 import hashlib
 import os
 import pickle
@@ -294,7 +295,7 @@ def _shuffled(batches, n_buffer, seed):
     if n_buffer == 0:
         yield from cut
         return
-    for number, (X, y, weight) in enumerate(_blocks(cut, n_buffer)):
+    for number, (X, y, weight) in enumerate(_blocks(cut, n_buffer, getattr(batches, "lasting", False))):
         order = np.random.default_rng([*seed, number]).permutation(len(y))
         X = (
             X.iloc[order]
@@ -306,8 +307,8 @@ def _shuffled(batches, n_buffer, seed):
         yield X, y[order], None if weight is None else weight[order]
 
 
-def _blocks(batches, n_rows):
-    """Batches joined, and cut, to ``n_rows`` rows each, but for the last."""
+def _blocks(batches, n_rows, are_lasting):
+    """Batches joined, and cut, to ``n_rows`` rows each, but for the last; copied unless they ``are_lasting``."""
     waiting, n_waiting = [], 0
     for batch in batches:
         while n_waiting + len(batch[1]) >= n_rows:
@@ -315,7 +316,7 @@ def _blocks(batches, n_rows):
             yield _join([*waiting, _part(batch, 0, n)])
             batch, waiting, n_waiting = _part(batch, n, None), [], 0
         if len(batch[1]):
-            waiting.append(batch)
+            waiting.append(batch if are_lasting else copy.deepcopy(batch))
             n_waiting += len(batch[1])
     if waiting:
         yield _join(waiting)

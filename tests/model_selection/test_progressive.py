@@ -24,6 +24,25 @@ from sklearn_nag.preprocessing import OnlineImputer, make_online_pipeline
 from .helpers import CANCER, DIABETES, PLAIN, WINE, cut, in_turn
 
 
+@pytest.mark.parametrize("delay", [0, 25])
+@pytest.mark.parametrize("learner", [NAGRegressor(), OnlineBootstrap(NAGRegressor(), random_state=0)], ids=str)
+def test_batches_may_be_read_into_the_same_memory(learner, delay):
+    """As by ``readinto``: what is learnt, or scored, later is copied."""
+    X, y = DIABETES
+
+    def reused():
+        rows, targets, weight = np.empty((10, X.shape[1])), np.empty(10), np.empty(10)
+        for i in range(0, 440, 10):
+            rows[:], targets[:], weight[:] = X[i : i + 10], y[i : i + 10], 1.0 + y[i : i + 10]
+            yield rows, targets, weight
+
+    fresh = [tuple(values.copy() for values in batch) for batch in reused()]
+    seen, expected = (progressive_validation(learner, b, batch_size=10, delay=delay) for b in (reused(), fresh))
+    assert seen.score == expected.score
+    assert np.array_equal(seen.predictions["y"], expected.predictions["y"])
+    assert np.array_equal(seen.estimator.predict(X), expected.estimator.predict(X))
+
+
 @pytest.mark.parametrize(("batch_size", "delay"), [(1, 0), (10, 0), (1, 7), (10, 7), (10, 25)])
 def test_of_any_learner_is_predicting_and_learning_in_turn(batch_size, delay):
     X, y = CANCER[0][:200] / CANCER[0].max(axis=0), CANCER[1][:200]

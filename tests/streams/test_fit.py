@@ -100,6 +100,29 @@ def test_shuffling_does_not_depend_on_the_cuts():
     np.testing.assert_array_equal(bits(once), bits(NAGClassifier().partial_fit(X[rows], Y[rows], classes=[0, 1])))
 
 
+@pytest.mark.parametrize("kind", ["array", "frame", "sparse"])
+def test_shuffled_batches_may_be_read_into_the_same_memory(kind):
+    """As by ``readinto``: what waits for others is copied."""
+
+    def reused():
+        rows, targets, weight = np.empty((50, 4)), np.empty(50, int), np.empty(50)
+        given = rows
+        if kind == "frame":
+            given = pytest.importorskip("pandas").DataFrame(rows, copy=False)
+        if kind == "sparse":
+            given = sparse.csr_array(np.ones((50, 4)))
+            rows = given.data.reshape(50, 4)
+        for i in range(0, 2000, 50):
+            rows[:], targets[:], weight[:] = X[i : i + 50], Y[i : i + 50], 1.0 + Y[i : i + 50]
+            yield given, targets, weight
+
+    for size in (0, 30, 120, 5000):
+        reading, fresh = reused(), cut(weight=1.0 + Y)
+        seen, expected = (fit_stream(NAGClassifier(), b, classes=[0, 1], shuffle_buffer=size) for b in (reading, fresh))
+        assert np.array_equal(seen.coef_, expected.coef_) or kind == "sparse"
+        np.testing.assert_allclose(seen.coef_, expected.coef_, rtol=1e-9)
+
+
 def test_shuffled_weights_that_are_missing_count_1():
     weight = np.where(np.arange(2000) // 100 % 2, 1.0, RNG.uniform(1, 2, 2000))
     batches = [batch if number % 2 == 0 else batch[:2] for number, batch in enumerate(cut(*[100] * 19, weight=weight))]
