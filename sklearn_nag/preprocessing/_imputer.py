@@ -13,6 +13,7 @@ from ._base import OnlineTransformer, checked_numbers, names_in, table_in
 from ._frames import EMPTY, NUMBERS, as_word
 from ._numpy_rows import HUGE, LIFT, means
 from ._rows import loops
+from ._words import added_up, counted_since
 
 _MOST_VALUES = 10_000  # different values of a column that are counted
 
@@ -116,20 +117,13 @@ class Counts(NamedTuple):
 
     def less(self, base):
         """What has been learnt since ``base``."""
-        counts = [
-            {value: n - before.get(value, 0) for value, n in own.items() if n > before.get(value, 0)}
-            for own, before in zip(self.counts, base.counts)
-        ]
-        return Counts(tuple(counts), self.most)
+        return Counts(tuple(map(counted_since, self.counts, base.counts)), self.most)
 
     @staticmethod
     def merged(states):
         counts, most = [], []
         for of_column, firsts in zip(zip(*(state.counts for state in states)), zip(*(state.most for state in states))):
-            total = {}
-            for one in of_column:
-                for value, n in one.items():
-                    total[value] = total.get(value, 0) + n
+            total = added_up(of_column)
             ordered = sorted(total.items(), key=lambda item: (-item[1], item[0]))  # whatever the order of the models
             counts.append(dict(ordered[:_MOST_VALUES]))
             most.append(ordered[0] if ordered else firsts[0])

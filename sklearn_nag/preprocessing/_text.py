@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.feature_extraction import FeatureHasher
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.preprocessing import normalize
 
@@ -17,7 +16,7 @@ from ..estimators._parameters import check_flag, check_number, check_option
 from ..estimators._validation import as_numpy
 from ._base import OnlineTransformer, table_in
 from ._frames import as_word, read_table
-from ._words import added_up, encoded
+from ._words import added_up, counted_since, encoded, hasher, names_of_places
 
 
 class Documents(NamedTuple):
@@ -154,11 +153,11 @@ class OnlineTfidf(OnlineTransformer):
 
     def _hashed(self, words):
         """How often each hashed word is in each list of words."""
-        hasher = FeatureHasher(int(self.n_features), input_type="string", alternate_sign=False)
+        to_columns = hasher(self.n_features)
         try:
-            return sparse.csr_array(hasher.transform(words))
+            return sparse.csr_array(to_columns.transform(words))
         except UnicodeEncodeError:
-            return sparse.csr_array(hasher.transform([list(map(encoded, of_text)) for of_text in words]))
+            return sparse.csr_array(to_columns.transform([list(map(encoded, of_text)) for of_text in words]))
 
     def _new_state(self, rows):
         return Documents(0, np.zeros(int(self.n_features), dtype=np.int64))
@@ -188,21 +187,16 @@ class OnlineTfidf(OnlineTransformer):
         return rows if self.norm is None else normalize(rows, self.norm, copy=False)
 
     def _names_out(self, state, names):
-        out = [f"{names[0]}_hashed{place}" for place in range(int(self.n_features))]
         known = sorted(state.words, key=lambda word: (-state.words[word], word))
-        of_place: dict[int, list[str]] = {}
-        for word, place in zip(known, self._hashed([[word] for word in known]).indices.tolist() if known else ()):
-            of_place.setdefault(place, []).append(f"{names[0]}={word}")
-        for place, words in of_place.items():
-            out[place] = " or ".join(words)
-        return out
+        places = self._hashed([[word] for word in known]).indices if known else np.empty(0)
+        words = [f"{names[0]}={word}" for word in known]
+        return names_of_places(f"{names[0]}_hashed", int(self.n_features), places, words)
 
     def _numeric_outputs(self):
         return []
 
     def _less(self, state, base):
-        words = dict(Counter(state.words) - Counter(base.words))
-        return Documents(state.n - base.n, state.counts - base.counts, words)
+        return Documents(state.n - base.n, state.counts - base.counts, counted_since(state.words, base.words))
 
     def _merge_states(self, states):
         words, n = dict(sorted(added_up(state.words for state in states).items())), int(self.max_names)

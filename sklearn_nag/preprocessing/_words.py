@@ -345,25 +345,16 @@ class HashingEncoder(_OfWords):
         if not keys:
             return np.empty(0, dtype=np.int32)
         names = names_in(self)
-        hasher = FeatureHasher(int(self.n_features), input_type="string", alternate_sign=False)
-        return hasher.transform(
-            [[hashed_word(str(names[i]), None if word == _NONE else word)] for i, word in keys]
-        ).indices
+        words = [[hashed_word(str(names[i]), None if word == _NONE else word)] for i, word in keys]
+        return hasher(self.n_features).transform(words).indices
 
     def _names_out(self, state, names):
-        out = [f"hashed{place}" for place in range(int(self.n_features))]
         keys = _by_count(state.counts)
-        of_place: dict[int, list[str]] = {}
-        for (i, word), place in zip(keys, self._hashed(keys).tolist()):
-            of_place.setdefault(place, []).append(f"{names[i]}={_shown(word)}")
-        for place, words in of_place.items():
-            out[place] = " or ".join(words)
-        return out
+        words = [f"{names[i]}={_shown(word)}" for i, word in keys]
+        return names_of_places("hashed", int(self.n_features), self._hashed(keys), words)
 
     def _less(self, state, base):
-        return Remembered(
-            tuple(dict(Counter(own) - Counter(of_base)) for own, of_base in zip(state.counts, base.counts))
-        )
+        return Remembered(tuple(map(counted_since, state.counts, base.counts)))
 
     def _merge_states(self, states):
         n = int(self.max_names)
@@ -377,6 +368,27 @@ def added_up(parts):
     for counts in parts:
         total.update(counts)
     return dict(total)
+
+
+def counted_since(counts, before):
+    """Counts without those of before."""
+    return dict(Counter(counts) - Counter(before))
+
+
+def hasher(n_features):
+    """What leads words to so many columns."""
+    return FeatureHasher(int(n_features), input_type="string", alternate_sign=False)
+
+
+def names_of_places(name, n_places, places, words):
+    """Names of so many columns, by the words that lead there, or by ``name`` and number where none does."""
+    out = [f"{name}{place}" for place in range(n_places)]
+    of_place: dict[int, list[str]] = {}
+    for place, word in zip(places.tolist(), words):
+        of_place.setdefault(place, []).append(word)
+    for place, own in of_place.items():
+        out[place] = " or ".join(own)
+    return out
 
 
 def remembered(counts: tuple, rows: Coded, n: int) -> tuple:
