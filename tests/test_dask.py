@@ -228,6 +228,11 @@ def batches_from(starts):
             yield rows, targets
 
 
+def fresh(start):
+    """The same, each in memory of its own, as Dask itself makes a list of them."""
+    return ((rows.copy(), targets.copy()) for rows, targets in batches_from([start]))
+
+
 class Again:
     """A partition that makes its batches whenever it is iterated over, one at a time."""
 
@@ -244,7 +249,7 @@ def test_partitions_that_yield_their_batches_once(n_shards, scheduler):
     starts = range(0, 1300, 100)
     lists, once, again = (
         db.from_delayed([dask.delayed(make)(i) for i in starts])
-        for make in (lambda i: [(X[i : i + 100], Y[i : i + 100])], lambda i: batches_from([i]), Again)
+        for make in (lambda i: [(X[i : i + 100], Y[i : i + 100])], fresh, Again)
     )
     mapped = db.from_sequence(starts, npartitions=13).map_partitions(batches_from)
     options = {"classes": [0, 1], "n_shards": n_shards}
