@@ -16,6 +16,7 @@ from ._calls import at_rest
 from ._parameters import check_number
 
 _told: ContextVar[tuple[Told, ...]] = ContextVar("sklearn_nag_told", default=())  # by report_progress, outermost first
+_IS_HEARERS = "_is_of_hearer"  # an attribute of exceptions
 
 
 class Progress(NamedTuple):
@@ -110,8 +111,17 @@ class ProgressTable:
         speed = self.since / max(self.seconds, 1e-9)
         self.since, self.seconds = 0, 0.0
         self.loss[1] = self.weight[1] = 0.0
-        with at_rest(estimator):
-            self.tell(Progress(estimator, self.rows, seen, whole, recent, speed))
+        try:
+            with at_rest(estimator):
+                self.tell(Progress(estimator, self.rows, seen, whole, recent, speed))
+        except Exception as error:
+            vars(error)[_IS_HEARERS] = True
+            raise
+
+
+def is_of_hearer(error):
+    """Whether a function that was told raised it, so that it is no failure of an estimator, and ends the call."""
+    return _IS_HEARERS in vars(error)
 
 
 def printed_table():

@@ -17,6 +17,7 @@ from sklearn.utils import column_or_1d, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from ..estimators._calls import between_calls, part_of, turn_of, unchanged_on_error
+from ..estimators._growing_table import is_of_hearer
 from ..estimators._labels import check_one_class_a_row
 from ..estimators._parameters import (
     check_as_begun,
@@ -430,6 +431,8 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
                 responses.append(self._candidates[i].play(method, X, y, weight, options))
                 left.append(i)
             except Exception as error:
+                if is_of_hearer(error):
+                    raise
                 errors.append((i, error))
         if not left:
             raise errors[0][1]

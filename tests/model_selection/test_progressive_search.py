@@ -23,6 +23,7 @@ from sklearn_nag import (
     NAGClassifier,
     NAGRegressor,
     ScaleInvariantClassifier,
+    report_progress,
 )
 from sklearn_nag.model_selection import ProgressiveSearch, progressive_validation
 from sklearn_nag.preprocessing import OnlineImputer, make_online_pipeline
@@ -155,6 +156,28 @@ def test_a_candidate_that_fails_leaves():
         found.fit(X * 1e100, y)
     assert found.n_candidates_ == 1
     assert found.best_params_ == {"eta0": 1.0}
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+@pytest.mark.parametrize("n", [1, 4, 14])  # of the first candidate, or of another one, while it learns new rows
+def test_a_report_may_end_the_call(method, n):
+    X, y = DIABETES
+    grid = [{"eta0": [0.5, 1.0]}, {"normalization": ["rms"]}]
+    search = ProgressiveSearch(NAGRegressor(), grid, min_rows=10**6).partial_fit(X[:100], y[:100])
+    before, twin, told = search.predict(X), pickle.loads(pickle.dumps(search)), []
+
+    def end(now):
+        told.append(now)
+        if len(told) == n:
+            raise ValueError("time is up")
+
+    with report_progress(end), pytest.raises(ValueError, match="^time is up$"):
+        getattr(search, method)(X[100:], y[100:])
+    assert len(told) == n
+    assert search.n_candidates_ == 3
+    assert np.array_equal(search.predict(X), before)
+    learnt = [some.partial_fit(X[100:], y[100:]).predict(X) for some in (search, twin)]
+    assert np.array_equal(*learnt)
 
 
 def test_what_cannot_be_used():
