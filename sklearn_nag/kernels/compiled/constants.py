@@ -38,3 +38,17 @@ UPDATE = REGULARIZER = HAS_CONSTRAINT = UNBOUND  # of single families
 HAS_BOUNDS = UNBOUND  # whether each weight has bounds of its own
 PLAYS_EIGHT = UNBOUND  # whether rows are played eight at a time
 IS_COUPLED = UNBOUND  # whether the loss compares the heads of a row
+
+
+def column_constants(rule):
+    """What code is compiled for, of what any rule that knows columns one by one does to them."""
+    return {
+        "norm": NORMALIZATIONS.index(rule.normalization),
+        "is_centred": rule.centred,
+        "is_selective": rule.selective,
+        "is_lifted": rule.lifted,
+        "has_rare": rule.counts_entries,
+        "counts_entries": rule.counts_entries,
+        "has_target_unit": rule.target_unit,
+        "drops_rounding": rule.drops_rounding,
+    }

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..compiled.arithmetic import each_exp_minus_1, exp, inverse_sqrt
 from ..compiled.columns import inverse_scale, relative, relative_of_rare, roots_of, times_of
-from ..compiled.constants import HAS_RARE, IS_CENTRED, NORM, NORMALIZATIONS, RMS, UPDATE
+from ..compiled.constants import HAS_RARE, IS_CENTRED, NORM, RMS, UPDATE, column_constants
 from ..compiled.driver import bind, never_waits, note_played, nothing_due
 from ..compiled.handover import Preparation, T, entries_of_row, layout_of, put_back, run, table_layout, workspace
 from ..compiled.heads import CLIPPED, GRADIENT, PREDICTION, new_heads
@@ -251,32 +251,11 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
 
 def compiled_rule(rule, loss, n_columns):
     """`CompiledRule` of a rule and the bound of a loss."""
-    bound, bound_scaled = compiled_bound(loss)
-    return CompiledRule(
-        n_targets=rule.n_targets,
-        alpha=rule.alpha,
-        n_columns=n_columns,
-        intercept=rule.intercept,
-        averaged=rule.averaged,
-        clip=compiled_clip(rule),
-        bound=bound,
-        bound_scaled=bound_scaled,
-        begins=rule.begins,
-    )
+    own = rule.n_targets, rule.alpha, n_columns, rule.intercept, rule.averaged, compiled_clip(rule)
+    return CompiledRule(*own, *compiled_bound(loss), rule.begins)
 
 
 @lru_cache
 def compiled_constants(rule, loss):
     """`Constants` of a rule and a class of losses."""
-    return Constants(
-        update=UPDATES.index(rule.update),
-        norm=NORMALIZATIONS.index(rule.normalization),
-        is_centred=rule.centred,
-        is_selective=rule.selective,
-        has_rare=rule.counts_entries,
-        is_lifted=rule.lifted,
-        counts_entries=rule.counts_entries,
-        has_target_unit=rule.target_unit,
-        drops_rounding=rule.drops_rounding,
-        **loss_constants(loss),
-    )
+    return Constants(update=UPDATES.index(rule.update), **column_constants(rule), **loss_constants(loss))

@@ -24,10 +24,10 @@ from ..compiled.constants import (
     IS_CENTRED,
     MAX,
     NORM,
-    NORMALIZATIONS,
     OF_RATE,
     REGULARIZER,
     RMS,
+    column_constants,
 )
 from ..compiled.driver import bind, never_waits, note_played, nothing_due
 from ..compiled.fading import Fading, factor_due, fade_table, fading_by
@@ -374,16 +374,9 @@ def compiled_constants(rule, loss):
     """`Constants` of a rule and a class of losses for dense rows, where there may be rare columns if ever."""
     return Constants(
         regularizer=REGULARIZERS.index(rule.regularizer),
-        norm=NORMALIZATIONS.index(rule.normalization),
-        is_centred=rule.centred,
-        is_selective=rule.selective,
-        has_rare=rule.counts_entries,
         has_constraint=rule.projected,
         has_bounds=rule.bounded,
-        is_lifted=rule.lifted,
         fades_on_the_way=rule.forgets,
-        drops_rounding=rule.drops_rounding,
-        counts_entries=rule.counts_entries,
-        has_target_unit=rule.target_unit,
+        **column_constants(rule),
         **loss_constants(loss),
     )

@@ -45,10 +45,10 @@ from ..compiled.constants import (
     MAX,
     NONE,
     NORM,
-    NORMALIZATIONS,
     OF_RATE,
     RMS,
     SHARES_G,
+    column_constants,
 )
 from ..compiled.driver import bind
 from ..compiled.fading import LEAST, Fading, factor_due, fade_table, fading_by
@@ -913,28 +913,21 @@ def scratch_rows(rule):
 def compiled_constants(rule, loss):
     """`Constants` of a rule and a class of losses, where there may be rare columns if ever."""
     return Constants(
-        norm=NORMALIZATIONS.index(rule.normalization),
         is_adaptive=rule.adaptive,
-        is_lifted=rule.lifted,
         is_lazy=rule.lazy,
         is_averaged=rule.averaged,
-        is_centred=rule.centred,
-        is_selective=rule.selective,
         is_importance_aware=rule.importance_aware and loss.move is not None,
         has_l1=rule.l1 > 0,
         has_l2=rule.l2 > 0,
-        has_rare=rule.counts_entries,
         has_one_head=has_one_head(rule, loss),
         shares_g=rule.sharing > 1,
-        counts_entries=rule.counts_entries,
         has_constraint=rule.projected,
         has_bounds=rule.bounded,
         has_targets=rule.target_unit or rule.clip is not None,
-        has_target_unit=rule.target_unit,
         fades_on_the_way=rule.fades_on_the_way,
         holds_scales=rule.holds_scales,
-        drops_rounding=rule.drops_rounding,
         is_damped=rule.damps,
+        **column_constants(rule),
         **loss_constants(loss),
     )
 
