@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn import get_config
+from sklearn import config_context, get_config
 from sklearn.base import OneToOneFeatureMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import get_routing_for_object
@@ -287,11 +287,12 @@ class OnlineColumnTransformer(OnlineTransformer):
         self._state = self._state._replace(kinds=self._kinds(columns))
         restore = [keep(step) for step in (() if first else self._parts())]
         try:
-            blocks = self._blocks(columns, table, refits, y)
-            if first:
-                heads = [self._head(entry, columns, table) for entry in self._fitted]
-                self._widths = tuple(0 if head is None else _two_dimensional(head).shape[1] for head in heads)
-                self._is_dense = tuple(not sparse.issparse(head) for head in heads)
+            with config_context(transform_output="default"):  # as `transform` has it, for steps within steps
+                blocks = self._blocks(columns, table, refits, y)
+                if first:
+                    heads = [self._head(entry, columns, table) for entry in self._fitted]
+                    self._widths = tuple(0 if head is None else _two_dimensional(head).shape[1] for head in heads)
+                    self._is_dense = tuple(not sparse.issparse(head) for head in heads)
             return stacked(blocks, table.n_rows) if transform else None
         except BaseException:
             for undo in restore:

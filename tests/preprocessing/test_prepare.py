@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+import sklearn
 
 from sklearn_nag import NAGCellsRegressor, NAGClassifier, NAGRegressor
 from sklearn_nag.preprocessing import (
@@ -503,3 +504,24 @@ def test_large_numbers_that_are_asked_to_be_words_are_counted_as_such():
     rows = prepare(frame, kinds={"id": "words"}, say=said.append).fit_transform(frame)
     assert said == ["'id': 5 words, as asked, a column for each"]
     assert rows.toarray().sum(axis=0).tolist()[:6] == [3.0] * 5 + [0.0]
+
+
+@pytest.mark.parametrize("learnt", ["default", "pandas", "polars"])
+@pytest.mark.parametrize("used", ["default", "pandas", "polars"])
+def test_steps_within_steps_hand_on_the_same_whatever_scikit_learn_is_set_to(learnt, used):
+    """No step warns of names, neither while it learns nor later; the numbers are the same."""
+    frame = pd.DataFrame({
+        "amount": [f"${1000 + i:,}.50" for i in RNG.permutation(N)],
+        "day": pd.date_range("2024-01-01", periods=N, freq="h"),
+        "gaps": rest([1.0, None, 3.5]),
+        "word": rest(["red", "green", "blue"]),
+    })  # fmt: skip
+    y = RNG.normal(size=N)
+    pipeline, twin = prepare(frame, NAGRegressor()), prepare(frame, NAGRegressor()).partial_fit(frame, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with sklearn.config_context(transform_output=learnt):
+            pipeline.partial_fit(frame, y)
+        with sklearn.config_context(transform_output=used):
+            found = pipeline.predict(frame), pipeline.partial_fit(frame[:5], y[:5]).predict(frame)
+    assert np.array_equal(found, (twin.predict(frame), twin.partial_fit(frame[:5], y[:5]).predict(frame)))
