@@ -46,7 +46,7 @@ except ImportError:
 
 
 FEW_ROWS = 10  # rows a column: where there are fewer, further passes may learn what holds for these alone
-SEARCHED_FROM = 40  # rows: of fewer too few are held out to tell passes apart
+SEARCHED_FROM, OF_CLASSES_FROM = 40, 10  # rows: of fewer, or fewer with classes, too few are held out
 SURELY_FROM, VERY_FEW_ROWS = 200, 5  # rows, of fewer few are held out: then so many a column are few
 LEAST_HELD_OUT, MOST_HELD_OUT = 20, 5000  # rows: fewer tell little, unless they are a third; more hardly more
 PATIENCE = 2  # passes without gain that end a search
@@ -61,14 +61,8 @@ SOME = 4096  # rows, at most
 class Stopping:
     """Tells when passes no longer help: after ``n_iter_no_change`` of them without a better one, as SGDClassifier.
 
-    A better objective is below the best by ``tol`` or, if ``relative``, this share of it; None ends no passes.
-
-    Attributes
-    ----------
-    objectives : list of float
-        One for each pass.
-    best, since_best : float, int
-        The smallest of them, and how many passes came after the last one that counted as better.
+    A better objective is below the best by ``tol`` or, if ``relative``, this share of it; None ends no passes. Of
+    ``objectives``, one a pass, ``best`` is the smallest; ``since_best`` passes came after the last better one.
     """
 
     def __init__(self, tol, n_iter_no_change, relative):
@@ -94,8 +88,7 @@ class Stopping:
 class Passes:
     """What a `fit` goes through, pass by pass.
 
-    Iteration yields the order of the rows for each pass, at most ``max_iter`` times, to `OnlineLinear.fit` and to a
-    sweep of learning rates.
+    Iteration yields the order of the rows for each pass, at most ``max_iter`` times.
 
     With ``early_stopping="auto"`` and few rows for the columns these are passes of a *search*: the loss on rows held
     out tells how many help. Then as many are made over all rows or, if many, the best model learns those held out.
@@ -140,13 +133,13 @@ class Passes:
         self.are_new = are_new and not self.searches
         if self.searches:
             self.rows, self.held_out = split
-            # The passes that follow do not depend on how many the search has made, so that a sweep can share them.
+            # The passes that follow do not depend on the search, so that a sweep can share them.
             self._random_state, self._next_random_state = check_random_state(self._random_state).randint(2**31, size=2)
         elif estimator._stops_by_score:
             self.rows, self.held_out = self._split_by_chance()
 
     def _is_worth_a_search(self):
-        """Whether passes are left to choose, and rows so few for the columns that further ones may harm."""
+        """Whether passes are left to choose, and rows so few that further ones may harm."""
         estimator, n_rows = self.estimator, len(self.y)
         if not isinstance(estimator.early_stopping, str) or estimator.tol is None:
             return False
@@ -154,12 +147,14 @@ class Passes:
             return False
         n_rows = n_rows if self.effective_weight is None else np.count_nonzero(self.effective_weight)
         rule = estimator._state.rule
-        # Classes of softmax have weights of their own, of which rows tell more; by evidence.
+        # Classes of softmax have weights of their own; by evidence.
         n_classes = max(rule.n_targets // rule.n_groups, 2)
         few = (FEW_ROWS if n_rows >= SURELY_FROM else VERY_FEW_ROWS) * np.sqrt(np.log2(n_classes))
-        if n_rows < SEARCHED_FROM or n_rows >= few * self.X.shape[1]:
+        if n_rows < (OF_CLASSES_FROM if estimator._stratified else SEARCHED_FROM):
             return False
-        return n_rows < few * _columns_in_use(self.X, self.effective_weight)
+        if n_rows >= SURELY_FROM and rule.experts > 1 and rule.mixed:
+            few = max(few, 4 * n_classes)  # rates too fast win by rows learnt before
+        return n_rows < few * self.X.shape[1] and n_rows < few * _columns_in_use(self.X, self.effective_weight)
 
     @property
     def _stratified(self):

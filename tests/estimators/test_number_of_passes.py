@@ -128,20 +128,38 @@ def test_passes_that_fit_noise_are_not_made(words, pairs):
         assert auto.score(X[rest], y[rest]) > settled.score(X[rest], y[rest]) + far
 
 
-@pytest.mark.parametrize(("n_rows", "n_out"), [(39, 0), (45, 15), (100, 20), (190, 20)])
+@pytest.mark.parametrize(("n_rows", "n_out"), [(9, 0), (12, 4), (39, 13), (45, 15), (100, 20), (190, 20)])
 def test_of_few_rows_enough_are_held_out(n_rows, n_out, rng):
     X, y = rng.normal(size=(n_rows, 100)), np.arange(n_rows) % 2
     passes = Passes(NAGClassifier().partial_fit(X, y, classes=[0, 1]), X, y, None, False, True)
     assert passes.searches == (n_out > 0)
     assert abs((0 if passes.held_out is None else len(passes.held_out)) - n_out) <= 2
+    passes = Passes(NAGRegressor().partial_fit(X, y), X, y, None, False, True)
+    assert passes.searches == (n_rows > 39)
 
 
 def test_where_rows_are_few_and_columns_many_no_harm_is_done(rng):
     X = rng.normal(size=(500, 100))
     y = (X[:, 0] + rng.logistic(size=500) > 0).astype(int)
-    for n in (50, 80, 150):
+    for n in (15, 25, 39, 50, 80, 150):
         p = NAGClassifier(random_state=0).fit(X[:n], y[:n]).predict_proba(X[200:])
-        assert log_loss(y[200:], p) < 0.9  # and was 1.6, when all passes were made
+        assert log_loss(y[200:], p) < (0.9 if n > 40 else 1.1)  # and was 1.3 to 1.6, when all passes were made
+
+
+def test_mixed_rates_of_several_classes_search_whatever_the_number_of_rows(rng):
+    """As shares are no longer judged by rows that are new: rates that are too fast for these won."""
+    X, W = rng.normal(size=(4000, 20)), 0.9 * rng.normal(size=(20, 20))
+    y = (X @ W + rng.gumbel(size=(4000, 20))).argmax(axis=1)
+    auto, settled = (
+        NAGClassifier(random_state=0, eta0="auto", early_stopping=stop).fit(X[:1000], y[:1000])
+        for stop in ("auto", False)
+    )
+    assert auto.validation_losses_.size > 0
+    one, other = (log_loss(y[1000:], model.predict_proba(X[1000:])) for model in (auto, settled))
+    assert one < other - 0.03
+    for targets in (y < 10, X[:, :3]):  # two classes, and three outputs
+        make = NAGClassifier if targets.ndim == 1 else NAGRegressor
+        assert make(eta0="auto", max_iter=20).fit(X[:1000], targets[:1000]).validation_losses_.size == 0
 
 
 @pytest.mark.filterwarnings("ignore:The number of unique classes")
