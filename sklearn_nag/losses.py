@@ -75,6 +75,7 @@ class Loss:
         """
         return OUTLYING if self.robust else MOST_OUTLYING
 
+    slowed = 1.0  # what adaptive rates are multiplied by in the long run
     move = None  # move(p, y, a, unit=1.0): by how much ``p`` changes in the time ``a``; None if steps are explicit
 
 
@@ -238,6 +239,11 @@ class Quantile(Loss):
     def outlying(self):
         """As of any loss; for a quantile of which fewer targets are on one side, these may be further."""
         return float(min(OUTLYING / np.sqrt(2.0 * min(self.quantile, 1.0 - self.quantile)), MOST_OUTLYING))
+
+    @property
+    def slowed(self):
+        """By which the long steps of the rare side, ``sqrt((1 - q) / q)`` times the rate, become 2 at most."""
+        return float(2.0 * np.sqrt(self.quantile * (1.0 - self.quantile)))
 
     def lipschitz(self, unit=1.0):
         return max(self.quantile, 1.0 - self.quantile)

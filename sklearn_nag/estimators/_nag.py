@@ -42,8 +42,7 @@ MOST_NATS = 2.3  # what the log loss of one of them on a row counts at most beyo
 def say_alpha_has_no_effect(name):
     """Warn that a class with this name has an ``alpha`` without a penalty, once in a process.
 
-    A search over ``alpha`` makes hundreds of fits, each within filters of its own, of which Python's do not tell that
-    the same was said before.
+    A search over ``alpha`` makes hundreds of fits, each within filters of its own.
     """
     warnings.warn(
         f"alpha has no effect on {name} with penalty=None, the default: set penalty='l2', 'l1' or 'elasticnet'.",
@@ -162,8 +161,11 @@ class _NAGRule(OnlineLinear):
             average_from = float(average) or np.inf
         mixes = isinstance(self.half_life, str)
         in_nats = self.loss == "log_loss"
-        most = {"most_nats": MOST_NATS} if in_nats else {}
-        several = {"half_lives": HALF_LIVES, "in_nats": in_nats, **most} if mixes else {}
+        # Those with about two rows, or more, on the rare side of a quantile.
+        half_lives = tuple(h for h in HALF_LIVES if h * loss.slowed**2 > 7.0) or HALF_LIVES[:1]
+        several = {"half_lives": half_lives, "in_nats": in_nats} if mixes else {}
+        if mixes and in_nats:
+            several["most_nats"] = MOST_NATS
         return (kernels.nag.MixedRule if mixes else kernels.nag.Rule)(
             **several,
             normalization=self.normalization,
@@ -171,6 +173,7 @@ class _NAGRule(OnlineLinear):
             intercept=bool(self.fit_intercept),
             eta=tuple(eta for eta in etas for _ in range(self._n_targets)),
             power_t=float(self.power_t) if self.learning_rate == "invscaling" else 0.0,
+            slowed=loss.slowed if self.adaptive else 1.0,
             l1=alpha * float(l1_ratio),
             l2=alpha * (1.0 - float(l1_ratio)),
             average_from=average_from,

@@ -161,12 +161,13 @@ half_life : float, "auto" or None, default=None
     gone through, however sparse rows are; with Numba and no penalty once in 200.
     ``"auto"`` learns with half-lives of 20, 80, 320, 1,280, 5,120 and infinity side by side, and mixes their
     predictions by how well each has predicted rows before it learnt them, the last ones above all (fixed share):
-    several times the work, and nothing to choose. ``coef_`` is the mean of their weights, by their shares; ``scale_``
-    and ``mean_`` are those that never fade. Models with half-lives cannot be merged. See :ref:`forgetting`.
+    several times the work, and nothing to choose. Rare quantiles leave short ones out. ``coef_`` is the mean of their
+    weights, by their shares; ``scale_`` and ``mean_`` are those that never fade. Models with half-lives cannot be
+    merged. See :ref:`forgetting`.
 half_life_ : ndarray of shape (6,) or (n_targets, 6)
     How much each half-life is trusted, with ``half_life="auto"``: its share in predictions, for each class learnt one
     against the rest and each output.
-half_lives_ : ndarray of shape (6,)
+half_lives_ : ndarray of float
     The half-lives.
 scale_ : ndarray of shape (n_features,)
     What each feature was divided by; 1 for a feature that has been 0 so far.

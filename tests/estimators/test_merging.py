@@ -491,17 +491,20 @@ def test_models_of_earlier_versions_are_merged_with_new_ones():
         (NAGClassifier(), y > 0, {"classes": [False, True]}),
         (NAGRegressor(), y, {}),
         (NAGRegressor("huber"), y, {}),
+        (NAGRegressor("quantile", quantile=0.3), y, {}),
     ):
         earlier, new = (clone(make).partial_fit(X[i::2], target[i::2], **options) for i in (0, 1))
-        for name in ("outlying", "named_clearly", "damped"):
+        for name in ("outlying", "named_clearly", "damped", "slowed"):
             del vars(earlier._state.rule)[name]
         earlier = pickle.loads(pickle.dumps(earlier))
         assert earlier._state.rule.outlying == 32.0
         assert not earlier._state.rule.damped
+        assert earlier._state.rule.slowed == 1.0
         if earlier._loss().robust and earlier._state.rule.target_unit:
-            with pytest.raises(ValueError, match="outlying is 6.0, there 32.0"):
+            with pytest.raises(ValueError, match="outlying is .*, there 32.0"):
                 merge([earlier, new])
             assert earlier.partial_fit(X, target)._state.rule.outlying == 32.0
+            assert earlier._state.rule.slowed == 1.0
         else:
             for models in ([earlier, new], [new, earlier]):
                 merged = merge(models)

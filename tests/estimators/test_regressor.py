@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes
-from sklearn.metrics import r2_score
+from sklearn.metrics import mean_pinball_loss, r2_score
 
 from sklearn_nag import FTRLRegressor, NAGRegressor, ScaleInvariantRegressor, config_context, losses
 
@@ -208,6 +208,21 @@ def test_quantiles_are_quantiles(rng):
     for quantile in (0.1, 0.5, 0.9):
         reg = NAGRegressor("quantile", quantile=quantile, max_iter=5, average=True, random_state=0)
         assert np.mean(y < reg.fit(np.ones((5000, 1)), y).predict([[1.0]])) == pytest.approx(quantile, abs=0.02)
+
+
+@pytest.mark.parametrize("quantile", [0.05, 0.95])
+def test_rare_sides_of_a_quantile_do_not_make_long_steps(quantile):
+    """Which were 4.4 times those of the median, so that one pass over a skewed target was worse than a constant."""
+    gain = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(8000, 6))
+        y = np.exp(X[:, 0] + rng.normal(size=8000))
+        reg = NAGRegressor("quantile", quantile=quantile).partial_fit(X[:4000], y[:4000])
+        constant = np.full(4000, np.quantile(y[:4000], quantile))
+        losses = (mean_pinball_loss(y[4000:], p, alpha=quantile) for p in (reg.predict(X[4000:]), constant))
+        gain.append(1.0 - next(losses) / next(losses))
+    assert np.mean(gain) > (0.01 if quantile < 0.5 else 0.2)  # and was below 0 for the low one
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

@@ -15,19 +15,8 @@ def set_linear(state, coef, intercept):
     What is kept is ``u = w s``, so the function is exact for the scales and means of this moment. A column whose scale
     is 0 so far has no weight. An average of weights begins anew, and a penalty that is due is waived.
 
-    Parameters
-    ----------
-    state : State
-        Changed in place, and unchanged when `Diverged` is raised.
-    coef : ndarray of shape (n_targets, n_features)
-        Finite weights in raw units; all experts take the same.
-    intercept : ndarray of shape (n_targets,)
-        Finite values where every feature is 0; zeros for rules without an intercept.
-
-    Raises
-    ------
-    Diverged
-        When a weight times its scale leaves the range of float64.
+    All experts take the same ``coef``, finite and in raw units, and ``intercept``, 0 for rules without. The state stays
+    as it is where `Diverged` is raised, as a weight times its scale leaves the range of float64.
     """
     rule, columns = state.rule, state.columns
     columns.settle()

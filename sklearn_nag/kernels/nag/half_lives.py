@@ -44,6 +44,7 @@ class MixedRule(Rule):
     """
 
     forgets: ClassVar[bool] = True
+    as_begun: ClassVar[tuple[str, ...]] = (*Rule.as_begun, "half_lives", "most_nats")
     columnwise: ClassVar[bool] = False  # as weights of several models have to be looked up
 
     half_lives: tuple[float, ...] = ()
@@ -152,12 +153,6 @@ class MixedState(State):
             other.adopt(own)
         self.rule = rule
 
-    def goes_on_by(self, rule):
-        """As of any model; those of earlier versions count all losses in full."""
-        rule = super().goes_on_by(rule)
-        as_before = isinstance(rule, MixedRule) and not rule.fades_average
-        return replace(rule, most_nats=np.inf) if as_before else rule
-
     def relift_targets(self, factor):
         """As of any model."""
         super().relift_targets(factor)
@@ -201,12 +196,7 @@ MixedRule.State = MixedState
 class MixedUndo:
     """What all models were before a call that changes them.
 
-    Parameters
-    ----------
-    first : Undo
-        Of the model that never forgets, and of what is common to all.
-    others : list of Undo
-        Of the others.
+    ``first`` is that of the model that never forgets, and of what is common to all; ``others`` are those of the others.
     """
 
     def __init__(self, first, others):

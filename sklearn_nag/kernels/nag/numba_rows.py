@@ -159,6 +159,13 @@ def shrink(table, f, rule, eta, gradient_lift, clock, heads, n, bias):
                 table[f.past + k, i] += clock[AVERAGED] * (new - w)
 
 
+@fast
+def pace(rule, t):
+    """As by the definition."""
+    rate = t**-rule.power_t if rule.power_t > 0 else 1.0
+    return rate * rule.slowed if t > rule.slowed_from else rate
+
+
 @slow
 def shrink_by_l1(table, f, rule, eta, gradient_lift, clock, heads, n, bias):
     """As `rule.settle`, with an L1 penalty; of the columns that the row ``x`` names, where others can wait."""
@@ -166,7 +173,7 @@ def shrink_by_l1(table, f, rule, eta, gradient_lift, clock, heads, n, bias):
     if t == 0.0:
         return
     root = 1.0 / time_factor(t)
-    of_row = t**-rule.power_t if rule.power_t > 0 else 1.0
+    of_row = pace(rule, t)
     if NORM != NONE:
         per_row = t / clock[N] if clock[N] > 0 else t
         of_row *= np.sqrt(per_row) if IS_ADAPTIVE else per_row
@@ -272,7 +279,7 @@ def totals(of_latest, of_past):
 @fast
 def rate_of(rule, clock, c, squared):
     """The factor of eta after a row, whose features over their scales have such a sum of squares."""
-    rate = clock[T] ** -rule.power_t if rule.power_t > 0 else 1.0
+    rate = pace(rule, clock[T])
     if NORM != NONE:
         clock[N] += c * squared
         per_row = clock[T] / clock[N] if clock[N] > 0 else clock[T]
@@ -728,6 +735,8 @@ class CompiledRule(NamedTuple):
 
     intercept: bool
     power_t: float
+    slowed: float
+    slowed_from: float
     l1: float
     l2: float
     average_from: float

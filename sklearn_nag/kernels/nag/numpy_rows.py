@@ -18,7 +18,7 @@ from ..state.model import Diverged
 from ..vectorized.blocks import learn_by_column, learn_by_segments, learn_in_blocks
 from ..vectorized.columns import read_inputs, squared_lengths, visited_by, write_back
 from ..vectorized.targets import count_losses, read_targets
-from .rule import constrain, damping, ends_of, settle
+from .rule import constrain, damping, ends_of, pace, settle
 
 
 def learn_rows(state, loss, X, y, sample_weight, order, predictions):
@@ -36,7 +36,7 @@ class _Rates(NamedTuple):
     Attributes
     ----------
     rate : ndarray of shape (n_rows,)
-        ``sqrt(t / N)``, or ``t / N`` for rules that are not adaptive, times ``t ** -power_t``.
+        ``sqrt(t / N)``, or ``t / N`` for rules that are not adaptive, times `pace`.
     N : ndarray of shape (n_rows + 1,)
         ``sum c z^2`` before each row, and after the last.
     shrinkage : ndarray of shape (n_rows + 1,)
@@ -51,7 +51,7 @@ class _Rates(NamedTuple):
 def _read_rates(state, inputs, c):
     """`_Rates` of the rows of a segment."""
     rule, t = state.rule, inputs.t
-    rate = t[1:] ** -rule.power_t if rule.power_t else np.ones(len(c))
+    rate = pace(rule, t[1:])
     N = np.full(len(c) + 1, state.N)
     if rule.normalization is not None:
         N = np.add.accumulate(np.append(state.N, c * squared_lengths(inputs)))

@@ -44,7 +44,7 @@ ROUND = 32  # rows after which the share of the latest weights changes: exponent
 
 @dataclass(frozen=True)
 class Rule(LinearRule):
-    """One update rule with its parameters.
+    """One update rule with its parameters; models that earlier versions began keep theirs of `as_begun`, the defaults.
 
     Attributes
     ----------
@@ -58,6 +58,8 @@ class Rule(LinearRule):
         Learning rate of each head.
     power_t : float
         The learning rate falls as ``t ** -power_t``; 0 keeps it constant.
+    slowed : float
+        What the rate is multiplied by once ``t`` is above `slowed_from`.
     l1, l2 : float
         Strength of the penalty ``l1 |u| + l2 u^2 / 2`` for each column.
     average_from : float
@@ -80,7 +82,7 @@ class Rule(LinearRule):
     robust : bool
         Whether the derivatives of the loss are bounded; see `LinearRule`.
     outlying : float
-        What a target counts as at most, then; that of models that were begun by earlier versions was 32.
+        What a target counts as at most, then.
     coupled : bool
         Whether the loss compares the heads of an expert with one another.
     log_link : bool
@@ -92,17 +94,15 @@ class Rule(LinearRule):
     half_life : float
         Weight of rows after which what was learnt counts half, ``inf`` where it does not fade; see `forgetting`.
     fades_average : bool
-        Whether the average of the weights played fades, too, and short half-lives forget weights sooner; not for models
-        that were begun by versions in which neither was so.
+        Whether the average of the weights played fades, too, and short half-lives forget weights sooner.
     slow_scales : bool
-        Whether scales fall slowly while the model forgets; not for models that were begun by versions in which they
-        fell at once.
+        Whether scales fall slowly while the model forgets, not at once.
     damped : bool
         Whether the steps of rare columns are divided by the root of ``H + DAMPING``, in units of the loss, where
-        nothing is penalised or projected; not for models that were begun by versions in which they were not.
+        nothing is penalised or projected.
     named_clearly : bool
         Whether clearly more than half of the rows have to name a column for it to become frequent while the model
-        forgets; not for models that were begun by versions in which half of them was enough.
+        forgets, not just half.
     clip : tuple of float, "targets" or None
         See `LinearRule`.
     constraint : set of `sklearn_nag.constraints` or None
@@ -111,9 +111,9 @@ class Rule(LinearRule):
         A `Box` holds weights in raw units instead, of the columns that a row visits, by the scales that it leaves.
     """
 
-    not_zero: ClassVar[tuple[str, ...]] = ("half_life",)
-    as_begun: ClassVar[tuple[str, ...]] = ("fades_average", "slow_scales", "named_clearly", "outlying", "damped")
-    of_steps: ClassVar[tuple[str, ...]] = ("damped",)
+    not_zero: ClassVar[tuple[str, ...]] = ("half_life", "slowed")
+    of_steps: ClassVar[tuple[str, ...]] = ("damped", "slowed")
+    as_begun: ClassVar[tuple[str, ...]] = ("fades_average", "slow_scales", "named_clearly", "outlying", *of_steps)
     FIELDS: ClassVar[tuple[Field, ...]] = FIELDS
 
     normalization: Literal["max", "rms", "auto"] | None
@@ -121,6 +121,7 @@ class Rule(LinearRule):
     intercept: bool
     eta: tuple[float, ...]
     power_t: float = 0.0
+    slowed: float = 1.0
     l1: float = 0.0
     l2: float = 0.0
     average_from: float = np.inf
@@ -186,6 +187,11 @@ class Rule(LinearRule):
         """What the rates of the rule have in the place of ``sqrt(t / N)``; 0 where they have that."""
         replaced = self.projected and self.adaptive and self.normalization is not None
         return self.constraint.radius if replaced else 0.0
+
+    @property
+    def slowed_from(self):
+        """When about 20 rows were on the rare side of a quantile, between two rows."""
+        return np.rint(80.0 / self.slowed**2) + 0.5 if self.slowed < 1.0 else np.inf
 
     @property
     def penalised(self):
@@ -322,19 +328,9 @@ class State(LinearState):
     # -- some of the heads
 
     def select_experts(self, experts, rule):
-        """Some of the experts as a state of its own.
+        """A state with arrays of its own: what learning by ``rule``, that of some ``experts``, would have given.
 
-        Parameters
-        ----------
-        experts : ndarray of int
-            Which ones, of a rule that does not mix them.
-        rule : Rule
-            The rule for these alone.
-
-        Returns
-        -------
-        State
-            What learning by ``rule`` from the start would have given, bit for bit; with arrays of its own.
+        To the bit, as the rule of all does not mix them.
         """
         heads = self.rule.heads(experts, np.arange(self.rule.n_targets))
         state = replace(self._with_heads(heads, rule), targets=self.targets.copy(), loss=self.loss[heads])
@@ -343,18 +339,7 @@ class State(LinearState):
         return state
 
     def for_targets(self, which):
-        """Some of the targets, which must not be coupled, as a state of its own; it learns what they would among all.
-
-        Parameters
-        ----------
-        which : ndarray of int
-            Which targets.
-
-        Returns
-        -------
-        State
-            With arrays of its own.
-        """
+        """A state with arrays of its own that learns what some targets, not coupled with others, would among all."""
         heads = self.rule.heads(np.arange(self.rule.experts), which)
         subset = self._with_heads(heads, replace(self.rule, eta=tuple(self.rule.eta[head] for head in heads)))
         subset.targets = self.targets.take(which)
@@ -495,20 +480,9 @@ Rule.State = State
 
 
 def constrain(rule, columns, size, unit, heads):
-    """Project the weights of some heads on the set of the rule; the intercept is free.
+    """Project the weights of some heads, but for the intercept, on the set of the rule.
 
-    Parameters
-    ----------
-    rule : Rule
-        With a constraint.
-    columns : Columns
-        All columns.
-    size : ndarray of shape (n_columns,)
-        Scales, lifted.
-    unit : ndarray of shape (n_heads,)
-        Of the targets: the radius is one of these.
-    heads : iterable of int
-        Which heads.
+    ``size`` holds lifted scales, ``unit`` the units of the targets, one for each head: a radius is so many of these.
     """
     inner = slice(0, size.size - rule.intercept)
     size = positive(size)[inner]
@@ -527,25 +501,9 @@ def damping(rule, gradient_lift, unit):
 
 
 def ends_of(rule, columns, size, target_lift, places=slice(None)):
-    """Between which weights, as they are kept, a `Box` holds those of some columns.
+    """The least and the largest weights, as they are kept, within a `Box`; infinite where there is no bound.
 
-    Parameters
-    ----------
-    rule : Rule
-        With a box for a constraint.
-    columns : Columns
-        All columns.
-    size : ndarray of shape (n_columns,)
-        Scales of these columns, lifted.
-    target_lift : float
-        Of the targets.
-    places : slice or ndarray of int
-        Which columns.
-
-    Returns
-    -------
-    least, most : ndarray of shape (n_columns,)
-        Infinite where there is no bound.
+    ``size`` holds the lifted scales of those of all ``columns`` that are at these ``places``.
     """
     size = positive(size)
     with np.errstate(over="ignore"):
@@ -568,14 +526,8 @@ def penalty_clock(state, rule):
 def settle(state, columns, named=None):
     """Make the weights what they are after the penalty that is due, and note that it has been applied.
 
-    Parameters
-    ----------
-    state : State
-        For its rule, clocks and lifts.
-    columns : Columns
-        All columns or some of them, as they were before the row at hand.
-    named : ndarray of bool, of shape (n_columns,), optional
-        Which columns to settle where there is an L1 penalty; all by default.
+    ``columns`` are all or some, as they were before the row at hand; ``named`` tells, as booleans, which of them to
+    settle where there is an L1 penalty.
     """
     rule = state.rule
     if not rule.penalised:
@@ -643,9 +595,15 @@ def _penalised_by_l1(state, columns):
     return left, received
 
 
+def pace(rule, t):
+    """The part of rates that depends on the time alone."""
+    rate = t**-rule.power_t if rule.power_t else np.ones_like(t)
+    return np.where(t > rule.slowed_from, rate * rule.slowed, rate)[()]
+
+
 def rate_of_row(rule, t, N):
     """What `_rates` is to be given for the learning rates of the coordinates after rows of total weight ``t``."""
-    rate = t**-rule.power_t if rule.power_t else 1.0
+    rate = pace(rule, t)
     if rule.normalization is not None:
         per_row = t / N if N > 0 else t
         rate *= math.sqrt(per_row) if rule.adaptive else per_row

@@ -341,3 +341,16 @@ def test_a_rare_class_is_not_forgotten():
     auto, never = (NAGClassifier(half_life=h).partial_fit(X, y, [False, True]) for h in ("auto", None))
     assert auto.half_life_[-1] < 0.1
     assert auto.progressive_loss_ < 1.1 * never.progressive_loss_
+
+
+def test_half_lives_of_extreme_quantiles_hold_rows_of_the_rare_side(rng):
+    """About two at least: of shorter ones won some that were worse by far for the rows after them."""
+    X, y = rng.normal(size=(200, 3)), rng.normal(size=200)
+    for quantile, kept in ((0.5, HALF_LIVES), (0.9, HALF_LIVES), (0.05, HALF_LIVES[:5]), (0.99, HALF_LIVES[:4])):
+        model = NAGRegressor("quantile", quantile=quantile, half_life="auto").partial_fit(X, y)
+        np.testing.assert_array_equal(model.half_lives_, kept)
+    model = NAGRegressor("quantile", half_life="auto").partial_fit(X, y)
+    model.set_params(quantile=0.99).partial_fit(X, y)  # goes on as it was begun
+    np.testing.assert_array_equal(model.half_lives_, HALF_LIVES)
+    model = NAGRegressor("quantile", quantile=1e-5, half_life="auto").partial_fit(X, y)
+    np.testing.assert_array_equal(model.half_lives_, HALF_LIVES[:2])

@@ -324,3 +324,15 @@ def test_of_a_large_model_nothing_is_kept(rng):
     with config_context(kernel="numba"):
         progressive(state, rng.normal(size=(2, SMALL // 4)), rng.normal(size=(2, state.rule.n_targets)))
     assert state not in _benches
+
+
+@pytest.mark.parametrize("penalty", [{}, {"l1": 0.01}, {"l2": 0.01}, {"l1": 0.01, "l2": 0.01}], ids=str)
+def test_rates_that_are_slowed_agree(rng, penalty):
+    X, y = make_data(rng, n=300, d=4, loss="absolute_error")
+    found = []
+    for kernel in ("numpy", "numba"):
+        with config_context(kernel=kernel):
+            state = make_state(4, slowed=0.8, target_unit=True, robust=True, degree=1, **penalty)
+            progressive(state, X, y, loss="absolute_error")
+        found.append(state.unit_free_weight())
+    np.testing.assert_allclose(*found, rtol=1e-9, atol=1e-12)

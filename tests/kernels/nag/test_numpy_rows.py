@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from sklearn_nag import config_context, losses
-from sklearn_nag.kernels import learn, predict
+from sklearn_nag.kernels import adopt, learn, predict
 
 from ...pairs import every_pair
 from ..helpers import BY_ITSELF, EXTENSIONS, KERNELS, LOSSES, RULES, flat, make_data, make_state, progressive
@@ -301,3 +302,18 @@ def test_classes_with_one_G(rng, n_classes, importance_aware, averaged):
         np.testing.assert_allclose(played, expected, rtol=1e-9, atol=1e-10 * np.abs(expected).max())
         np.testing.assert_allclose(state.linear()[0], w, rtol=1e-9, atol=1e-10 * np.abs(w).max())
     assert state.columns.G.shape == (1, 4)
+
+
+@pytest.mark.parametrize("l2", [0.0, 0.01])
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_rates_are_slowed_once_their_rows_are_over(rng, kernel, l2):
+    X, y = make_data(rng, n=300, d=4, loss="absolute_error")
+    rule = {"normalization": "rms", "eta": [0.5], "target_unit": True, "robust": True, "degree": 1, "l2": l2}
+    whole, parts = make_state(4, slowed=0.8, **rule), make_state(4, **rule)
+    n = 125  # 80 / 0.8 ** 2
+    with config_context(kernel=kernel):
+        progressive(whole, X, y, loss="absolute_error")
+        progressive(parts, X[:n], y[:n], loss="absolute_error")
+        adopt(parts, replace(parts.rule, eta=(0.4,)))
+        progressive(parts, X[n:], y[n:], loss="absolute_error")
+    np.testing.assert_allclose(whole.unit_free_weight(), parts.unit_free_weight(), rtol=1e-12)
