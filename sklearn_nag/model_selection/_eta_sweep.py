@@ -14,7 +14,7 @@ from ..estimators._labels import check_one_class_a_row
 from ..estimators._nag import ETA0S
 from ..estimators._validation import Rows
 from ._judge import are_wrong, count_unscored
-from ._streams import StreamPipeline, check_stream, cut_batches, known_classes
+from ._streams import StreamPipeline, check_stream, cut_batches, flat, known_classes
 from ._sweep import Sweep, check_sweep
 
 _DECISIONS_AT_ONCE = 2**20  # decision values that one call for all learning rates makes at most
@@ -118,6 +118,7 @@ def eta_sweep(
     wrong, total, n_rows, is_new = np.zeros(len(rates)), 0.0, 0, True
     n_heads = len(rates) * (1 if all_classes is None or len(all_classes) == 2 else len(all_classes))
     for rows, targets, weight in cut_batches(X, y, sample_weight, max(1, _DECISIONS_AT_ONCE // n_heads)):
+        targets = flat(targets, pipeline.learner)
         decisions = sweep.play(pipeline.transform(rows, weight), targets, weight, all_classes)
         n_rows += len(targets)
         if all_classes is None:

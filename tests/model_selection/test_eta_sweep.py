@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.exceptions import DataConversionWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 
@@ -22,6 +23,17 @@ def test_errors_of_a_sweep_are_those_of_progressive_validation(rng, data):
             result = progressive_validation(NAGClassifier(eta0=eta0), X, names, **options)
             assert 1 - result.score == pytest.approx(error, abs=1e-12)
     assert eta_sweep(NAGRegressor(), *DIABETES, ETA0S).errors is None
+
+
+@pytest.mark.parametrize("data", [CANCER, WINE])
+def test_a_column_of_labels_is_a_flat_array(data):
+    X, y = data
+    expected = eta_sweep(NAGClassifier(), X, y, ETA0S)
+    for rows, targets, options in (X, y[:, None], {}), ([(X, y[:, None])], None, {"classes": np.unique(y)}):
+        with pytest.warns(DataConversionWarning):
+            found = eta_sweep(NAGClassifier(), rows, targets, ETA0S, **options)
+        np.testing.assert_array_equal(found.errors, expected.errors)
+        np.testing.assert_array_equal(found.losses, expected.losses)
 
 
 def test_a_sweep_in_a_pipeline():
