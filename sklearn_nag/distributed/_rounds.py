@@ -18,7 +18,7 @@ from ..estimators import FTRLClassifier, FTRLRegressor
 from ..estimators._merging import check_kind
 from ..estimators._parameters import check_number, learner_of
 from ..merging import merge
-from ..model_selection._streams import slice_rows
+from ..model_selection._streams import slice_batch
 from ..preprocessing._steps import check_step, is_left_out, learns
 
 FAN_IN = 8  # models that one merge takes
@@ -115,8 +115,8 @@ def learn_first(pair, batches, classes=None):
 def judge(pair, batches, classes=None):
     """What both models of a `first_pair` lose on rows that come next, so few that they learn little of them."""
     n = max(8, int(learner_of(pair[0]).t_) // 4) if is_fitted(pair[0]) else 0
-    for X, y, weight in batches:
-        later = learn_first(pair, [(slice_rows(X, 0, n), y[:n], None if weight is None else weight[:n])], classes)
+    for batch in batches:
+        later = learn_first(pair, [slice_batch(batch, 0, n)], classes)
         return [_total_loss(after) - _total_loss(before) for after, before in zip(later, pair)]
     return [0.0, 0.0]
 

@@ -15,7 +15,7 @@ from ..estimators._labels import classes_in, dense
 from ..estimators._parameters import learner_of
 from ..estimators._validation import as_numpy
 from ..kernels._backend import chosen, run_by
-from ..model_selection._streams import saying, slice_rows, slice_weights
+from ..model_selection._streams import saying, slice_batch
 from ._rounds import (
     check_cut,
     check_estimator,
@@ -131,7 +131,7 @@ def shard_fit(
         classes = classes_in(y)
 
     def rows(start, stop):
-        return [(slice_rows(X, start, stop), y[start:stop], slice_weights(weight, start, stop))]
+        return [slice_batch((X, y, weight), start, stop)]
 
     first, pieces = plan(len(y), n_shards, rounds)
     pair = learn_first(first_pair(estimator), rows(0, first), classes)

@@ -9,6 +9,7 @@ from sklearn.utils import get_tags
 from ..estimators._labels import check_one_class_a_row
 from ..estimators._parameters import learner_of
 from ..estimators._rates import common_deviance
+from ._streams import slice_weights
 
 _RESPONSE_METHODS = ("predict", "predict_proba", "decision_function")
 
@@ -93,6 +94,17 @@ def _accuracy(estimator, X, y, sample_weight=None):
     return np.average(~are_wrong(estimator.predict(X), y), weights=sample_weight)
 
 
+def score_by(scorer, estimator, X, y, weight):
+    """What a scorer says, by the weights where there are some and it takes them, which no public name tells."""
+    if weight is not None:
+        try:
+            return scorer(estimator, X, y, sample_weight=weight)
+        except TypeError as error:
+            if "unexpected keyword argument 'sample_weight'" not in str(error):
+                raise
+    return scorer(estimator, X, y)
+
+
 class Judge:
     """Keeps what scorers need of the predictions made, and scores them, by ``scoring`` of `progressive_validation`.
 
@@ -145,12 +157,13 @@ class Judge:
                 return called
             return called
 
-    def keep(self, predictions, y, weight):
-        """Keep predictions, an array for each of ``methods``, with the targets and weights of their rows."""
+    def keep(self, predictions, y, weight, skip):
+        """Keep predictions, an array for each of ``methods``, with targets and weights, but for the first rows."""
+        y, weight = y[skip:], slice_weights(weight, skip)
         if self.classes is not None and self.classes.ndim == 1:
             check_one_class_a_row(y, "a score")
         for method, batches in self.kept.items():
-            batches.append(predictions[method])
+            batches.append(predictions[method][skip:])
         self.y.append(y.copy())  # as the next batch may be read into the same memory
         self.weight.append((len(y), None if weight is None else weight.copy()))
 
@@ -183,9 +196,9 @@ class Judge:
         if stop <= 0:
             return np.nan
         until = {method: values[:stop] for method, values in predictions.items()}
-        options = {} if weight is None else {"sample_weight": weight[:stop]}
+        kept = _KeptPredictions(self.learner, self.classes, until)
         try:
-            return scorer(_KeptPredictions(self.learner, self.classes, until), None, y[:stop], **options)
+            return score_by(scorer, kept, None, y[:stop], slice_weights(weight, 0, stop))
         except _NotKept as missing:
             raise ValueError(
                 f"the scorer {scorer!r} asked for {missing.args[0]}, but not when it was tried before the first row."

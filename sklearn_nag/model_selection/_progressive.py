@@ -18,7 +18,7 @@ from ..estimators._parameters import check_number, shown
 from ..estimators._validation import Rows, as_floats, check_coverage
 from ._alarm import LossAlarm, shares_of_spread
 from ._judge import Judge, count_silent, count_unscored
-from ._streams import StreamPipeline, check_stream, cut_batches, flat, known_classes, slice_rows, slice_weights
+from ._streams import StreamPipeline, check_stream, cut_batches, flat, known_classes, slice_batch
 
 _KERNEL_ROWS = 2**17  # most rows in one call of a kernel that predicts each row before it learns it
 
@@ -101,7 +101,7 @@ def progressive_validation(
     y : array-like of shape (n_samples,) or (n_samples, n_outputs), optional
         Targets.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights of the rows, in learning and in scores.
+        Weights of the rows, in learning and in scores, as far as these take any.
     classes : array-like of shape (n_classes,), optional
         All classes, for classifiers; by default those in ``y``.
     scoring : str, callable, list, tuple or dict, optional
@@ -302,9 +302,7 @@ def _learn_in_kernel(pipeline, batches, classes, judge, coverages, intervals):
         skip, is_new = count_unscored(weight, len(y), is_new)
         predictions = {method: learner._responded(method, decision, y, weight, before) for method in judge.methods}
         skip = max(skip, count_silent(learner, predictions))
-        judge.keep(
-            {method: values[skip:] for method, values in predictions.items()}, y[skip:], slice_weights(weight, skip)
-        )
+        judge.keep(predictions, y, weight, skip)
         seconds += time.perf_counter() - start
         if coverages is not None:
             intervals.append(learner._played_coverage(decision, y, weight, before, coverages))
@@ -325,8 +323,8 @@ def _test_then_train(pipeline, batches, classes, judge, delay, copies):
             X, y, weight = waiting.popleft()
             n = min(len(y), n_waiting - n_last)
             if n < len(y):
-                waiting.appendleft((slice_rows(X, n, len(y)), y[n:], slice_weights(weight, n)))
-                X, y, weight = slice_rows(X, 0, n), y[:n], slice_weights(weight, 0, n)
+                waiting.appendleft(slice_batch((X, y, weight), n))
+                X, y, weight = slice_batch((X, y, weight), 0, n)
             n_waiting -= n
             if weight is None or (weight > 0).any():  # some learners refuse a batch without weight
                 weights = {} if weight is None else {"sample_weight": weight}
@@ -339,9 +337,7 @@ def _test_then_train(pipeline, batches, classes, judge, delay, copies):
         if has_learnt:
             predictions = {method: getattr(learner, method)(X) for method in judge.methods}
             skip = count_silent(learner, predictions)
-            judge.keep(
-                {method: values[skip:] for method, values in predictions.items()}, y[skip:], slice_weights(weight, skip)
-            )
+            judge.keep(predictions, y, weight, skip)
             n_scored += len(y) - skip
         waiting.append(copy.deepcopy((X, y, weight)) if copies and delay else (X, y, weight))
         n_rows, n_waiting = n_rows + len(y), n_waiting + len(y)

@@ -25,6 +25,7 @@ from ..estimators._parameters import InvalidParameterError, shown
 from ..estimators._validation import Rows, check_weights, converted
 from ..kernels._backend import chosen, run_by
 from ._best import AnswersOfTheBest
+from ._judge import score_by
 from ._sweep import Sweep, check_sweep
 
 _shared = share(
@@ -65,16 +66,14 @@ feature_names_in_ : ndarray of shape (`n_features_in_`,)
 
 def _score_fold(estimator, eta0s, X, y, weight, train, test, scorer):
     """Scores of the learning rates in one fold, NaN for those that diverge; seconds to fit, and to score each."""
-    train_weight, test_weight = (
-        {} if weight is None else {"sample_weight": weight[indices]} for indices in (train, test)
-    )
+    train_weight, test_weight = (None if weight is None else weight[indices] for indices in (train, test))
     start = time.perf_counter()
-    fitted = Sweep(estimator, eta0s).fit(X[train], y[train], **train_weight)
+    fitted = Sweep(estimator, eta0s).fit(X[train], y[train], train_weight)
     fit_time = (time.perf_counter() - start) / len(eta0s)
     X, y, scores, score_times = X[test], y[test], [], []
     for learner in fitted:
         start = time.perf_counter()
-        scores.append(np.nan if learner is None else scorer(learner, X, y, **test_weight))
+        scores.append(np.nan if learner is None else score_by(scorer, learner, X, y, test_weight))
         score_times.append(time.perf_counter() - start)
     return scores, [fit_time] * len(eta0s), score_times
 
@@ -120,7 +119,7 @@ class _EtaSearch(AnswersOfTheBest):
         y : array-like of shape (n_samples,) or, for regression, (n_samples, n_outputs)
             Targets.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows, in learning and in scores.
+            Weights of the rows, in learning and in scores, as far as ``scoring`` takes any.
         groups : array-like of shape (n_samples,), optional
             Groups of the rows, for a ``cv`` that keeps these together.
 
@@ -213,15 +212,14 @@ class _EtaSearch(AnswersOfTheBest):
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Targets.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows.
+            Weights of the rows, for a ``scoring`` that takes them.
 
         Returns
         -------
         float
             Greater is better.
         """
-        options = {} if sample_weight is None else {"sample_weight": sample_weight}
-        return self.scorer_(self._best(), X, y, **options)
+        return score_by(self.scorer_, self._best(), X, y, sample_weight)
 
     def _best(self):
         check_is_fitted(self, "best_estimator_")

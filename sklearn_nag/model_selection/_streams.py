@@ -65,6 +65,12 @@ def slice_weights(weight, start, stop=None):
     return None if weight is None else weight[start:stop]
 
 
+def slice_batch(batch, start, stop=None):
+    """Rows ``start`` to ``stop`` of a batch: of features, targets, and weights."""
+    X, y, weight = batch
+    return slice_rows(X, start, stop), y[start:stop], slice_weights(weight, start, stop)
+
+
 def check_stream(X, y, sample_weight):
     """Raise unless there are arrays ``X`` and ``y`` or, without ``y``, an iterable of batches."""
     if y is not None:

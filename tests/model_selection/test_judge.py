@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.metrics import accuracy_score, brier_score_loss
+from sklearn.metrics import accuracy_score, brier_score_loss, make_scorer, max_error
 
 from sklearn_nag import NAGClassifier, NAGRegressor
 from sklearn_nag.model_selection import progressive_validation
@@ -47,6 +47,26 @@ def test_scores_of_rows_that_weigh_nothing_are_not_defined():
     X, y = CANCER
     weight = np.r_[1.0, np.zeros(19)]
     assert np.isnan(progressive_validation(NAGClassifier(), X[:20], y[:20], sample_weight=weight).score)
+
+
+def test_scorers_that_take_no_weights(rng):
+    def own(estimator, X, y):
+        return max_error(y, estimator.predict(X))
+
+    X, y = DIABETES
+    weight = rng.random(len(y))
+    for scoring in (own, make_scorer(max_error)):
+        result = progressive_validation(NAGRegressor(), X, y, sample_weight=weight, scoring=scoring)
+        assert result.score == max_error(result.predictions["y"], result.predictions["predict"])
+
+
+def test_errors_of_scorers_are_told(rng):
+    def score(estimator, X, y, sample_weight):
+        raise TypeError("no weights today")
+
+    X, y = CANCER
+    with pytest.raises(TypeError, match="no weights today"):
+        progressive_validation(NAGClassifier(), X, y, sample_weight=rng.random(len(y)), scoring=score)
 
 
 def test_scorers_that_need_what_a_learner_has_not_are_refused_before_the_first_row():

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.exceptions import FitFailedWarning
 from sklearn.linear_model import SGDRegressor
+from sklearn.metrics import make_scorer, max_error
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, StratifiedKFold
 
 from sklearn_nag import NAGClassifier, NAGRegressor, config_context
@@ -98,6 +99,23 @@ def test_a_search_with_weights_and_workers(rng):
             alone = clone(learner).set_params(eta0=eta0).fit(X[train], y[train], sample_weight=weight[train])
             score = alone.score(X[test], y[test], sample_weight=weight[test])
             assert ours.cv_results_[f"split{i}_test_score"][j] == score
+
+
+def own_score(estimator, X, y):
+    return -np.abs(y - estimator.predict(X)).max()
+
+
+@pytest.mark.parametrize("scoring", [own_score, make_scorer(max_error, greater_is_better=False)])
+def test_scores_that_take_no_weights(rng, scoring):
+    X, y = DIABETES
+    learner, options = NAGRegressor(random_state=0, max_iter=3, tol=None), {"cv": 3, "scoring": scoring}
+    weight = rng.random(len(y))
+    ours = NAGRegressorCV(learner, ETA0S, **options).fit(X, y, sample_weight=weight)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it warns of such scores since version 1.9 of scikit-learn
+        grid = GridSearchCV(learner, {"eta0": ETA0S}, **options).fit(X, y, sample_weight=weight)
+    np.testing.assert_array_equal(ours.cv_results_["mean_test_score"], grid.cv_results_["mean_test_score"])
+    assert ours.score(X, y, weight) == ours.score(X, y) == grid.score(X, y)
 
 
 def test_workers_learn_by_the_kernel_that_is_chosen():
