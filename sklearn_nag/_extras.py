@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 
 def how_to_install(extra: str) -> str:
@@ -35,3 +37,12 @@ def how_to_install(extra: str) -> str:
     marked = re.compile(rf"""\bextra == ["']{extra}["']""")
     named = [line.partition(";")[0].strip() for line in lines if marked.search(line)]
     return " ".join(["pip install", *(f'"{requirement}"' for requirement in named)])
+
+
+def needed(module: str, extra: str, what: str) -> Any:
+    """A module that an extra installs; where it is missing, raise ImportError that says ``what`` needs it."""
+    try:
+        return import_module(module)
+    except ImportError:
+        package = module.partition(".")[0]
+        raise ImportError(f"{what} {package}, which is not installed: {how_to_install(extra)}") from None

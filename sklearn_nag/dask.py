@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, is_classifier
 
-from ._extras import how_to_install
+from ._extras import needed
 from .distributed._rounds import (
     check_cut,
     check_estimator,
@@ -108,10 +108,7 @@ def fit(
     >>> clf.t_
     1000.0
     """
-    try:
-        import dask
-    except ImportError:
-        raise ImportError(f"sklearn_nag.dask needs Dask: {how_to_install('dask')}") from None
+    dask = needed("dask", "dask", "sklearn_nag.dask needs")
     check_estimator(estimator)
     check_cut(1 if n_shards is None else n_shards, rounds)
     if not is_classifier(estimator):

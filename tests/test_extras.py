@@ -3,7 +3,9 @@ import re
 import tomllib
 from pathlib import Path
 
-from sklearn_nag._extras import how_to_install
+import pytest
+
+from sklearn_nag._extras import how_to_install, needed
 
 ROOT = Path(__file__).parents[1]
 
@@ -28,5 +30,15 @@ def test_messages_name_extras_that_there_are():
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
     source = "".join(file.read_text(encoding="utf-8") for file in (ROOT / "sklearn_nag").rglob("*.py"))
     named = {*re.findall(r"""how_to_install\(["'](\w+)["']\)""", source)}
+    named |= {*re.findall(r"""needed\("[\w.]+", "(\w+)", ".+"\)""", source)}
     assert named == {*extras} - {"test", "docs"}
     assert "sklearn-nag[" not in source
+
+
+def test_a_module_that_is_missing(monkeypatch):
+    assert needed("importlib.metadata", "csv", "dates need") is importlib.metadata
+    monkeypatch.setattr(importlib.metadata, "requires", lambda name: ['pandas>=2.2; extra == "csv"'])
+    with pytest.raises(
+        ImportError, match='^dates need no_such_thing, which is not installed: pip install "pandas>=2.2"$'
+    ):
+        needed("no_such_thing.part", "csv", "dates need")

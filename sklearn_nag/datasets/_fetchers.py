@@ -13,7 +13,7 @@ from sklearn.datasets import fetch_covtype, fetch_openml, get_data_home
 from sklearn.utils import Bunch
 
 from .._decorators import share
-from .._extras import how_to_install
+from .._extras import needed
 
 
 class _Source(NamedTuple):
@@ -88,10 +88,7 @@ _CATEGORICAL = {
 
 def _from_openml(name, data_home, n_retries, delay):
     """Fetch a data set from OpenML, in the form of its UCI file without a header: the target is the last column."""
-    try:
-        import pandas as pd
-    except ImportError:
-        raise ImportError(f"data sets of OpenML are read with pandas: {how_to_install('csv')}") from None
+    pd = needed("pandas", "csv", "data sets of OpenML are read with")
     found = fetch_openml(
         data_id=_SOURCES[name].openml, data_home=data_home, as_frame=True, parser="pandas", n_retries=n_retries,
         delay=delay,
@@ -174,10 +171,7 @@ class _Request(NamedTuple):
 
 def _as_frame(data, target, names, categorical):
     """Data as a data frame, with words as categories, and the target as a series."""
-    try:
-        import pandas as pd
-    except ImportError:
-        raise ImportError(f"as_frame=True needs pandas: {how_to_install('csv')}") from None
+    pd = needed("pandas", "csv", "as_frame=True needs")
     kinds = {name: "category" if i in categorical else np.float64 for i, name in enumerate(names)}
     return pd.DataFrame(data, columns=names).astype(kinds), pd.Series(target, name="target")
 

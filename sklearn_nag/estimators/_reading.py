@@ -14,7 +14,7 @@ from sklearn.base import is_classifier
 from sklearn.utils import Bunch, estimator_html_repr
 
 from .. import kernels
-from .._extras import how_to_install
+from .._extras import needed
 from ._calls import between_calls
 from ._parameters import check_option
 from ._validation import Rows, check_fitted
@@ -119,13 +119,7 @@ class ReadableMixin:
             as_frame = importlib.util.find_spec("pandas") is not None
         if not as_frame:
             return Bunch(**table)
-        try:
-            import pandas as pd
-        except ImportError:
-            raise ImportError(
-                f"as_frame=True needs pandas, which is not installed: {how_to_install('csv')}, or use as_frame=False."
-            ) from None
-        return pd.DataFrame(table)
+        return needed("pandas", "csv", "as_frame=True needs").DataFrame(table)
 
     def _standard_errors(self):
         """Standard errors of ``coef_``, a row for each target, for learners that know them; else None."""

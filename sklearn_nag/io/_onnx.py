@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from .. import losses
-from .._extras import how_to_install
+from .._extras import needed
 from ..estimators._calls import turn_of
 from ..estimators._exporting import warn_of_clipping_apart
 from ..estimators._parameters import learner_of
@@ -129,10 +129,7 @@ def register_onnx() -> None:
     --------
     to_onnx : Register and convert.
     """
-    try:
-        from skl2onnx import update_registered_converter
-    except ImportError:
-        raise ImportError(f"ONNX needs skl2onnx, which is not installed: {how_to_install('onnx')}") from None
+    update_registered_converter = needed("skl2onnx", "onnx", "ONNX needs").update_registered_converter
     options = {"zipmap": [True, False, "columns"], "raw_scores": [True, False], "nocl": [True, False]}
     for estimator in learners():
         alias = f"SklearnNag{estimator.__name__}"
