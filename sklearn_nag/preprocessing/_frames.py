@@ -369,7 +369,7 @@ class _OfArrow(Column):
 
     @property
     def kind(self):
-        kind = _kind_in_arrow(self.values.type)
+        kind = kind_in_arrow(self.values.type)
         if kind is None:
             raise self._refused(self.values.type)
         return WORDS if self._is_of_categories else kind
@@ -419,13 +419,13 @@ def _categories_in(metadata):
 
 
 @lru_cache
-def _kind_in_arrow(kind):
+def kind_in_arrow(kind):
     """What a column of a type of Arrow holds; None for what columns do not hold."""
     from pyarrow import types
 
     if types.is_dictionary(kind):
         is_extension = hasattr(kind.value_type, "extension_name")  # as bins and periods of pandas
-        return WORDS if is_extension or _kind_in_arrow(kind.value_type) else None
+        return WORDS if is_extension or kind_in_arrow(kind.value_type) else None
     if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind):
         return NUMBERS
     if types.is_string(kind) or types.is_large_string(kind) or _is_string_view(kind):

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.feature_extraction import FeatureHasher
 
-from ..preprocessing._frames import as_word, side_by_side
+from ..preprocessing._frames import NUMBERS, WORDS, as_word, kind_in_arrow, side_by_side
 from ..preprocessing._prepare import MOST_WORDS, WORDS_OF_TEXT
 from ..preprocessing._words import hashed_word
 from ._csv import EXACT, check_exact
@@ -222,16 +222,13 @@ def _check_words(where, schema, names, words, are_targets=False):
 
 
 def _holds_words(kind):
-    types = import_pyarrow().types
-    kinds = (types.is_dictionary, types.is_string, types.is_large_string, types.is_string_view)
-    return any(is_kind(kind) for is_kind in kinds)
+    return import_pyarrow().types.is_dictionary(kind) or kind_in_arrow(kind) == WORDS
 
 
 def _numbers(column, name, place, are_weights=False):
     """A column of numbers as float64."""
-    types = import_pyarrow().types
     kind = column.type
-    is_number = _is_number(kind) or types.is_decimal(kind)
+    is_number = kind_in_arrow(kind) == NUMBERS
     if are_weights and (column.null_count or not is_number):
         where = (
             f"has missing values in {place.of_first_missing(column)}" if is_number else f"holds {kind} in {place.where}"
@@ -250,11 +247,6 @@ def _numbers(column, name, place, are_weights=False):
     return column.to_numpy(zero_copy_only=False).astype(np.float64, copy=False)
 
 
-def _is_number(kind):
-    types = import_pyarrow().types
-    return types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
-
-
 def _decoded(table, name):
     """A column as what it stands for, some of which may be missing."""
     types, column = import_pyarrow().types, table.column(name)
@@ -266,19 +258,18 @@ def _decoded(table, name):
 
 def _target(column, name, place):
     """The target as numbers, or as words."""
-    types = import_pyarrow().types
     if column.null_count:
         raise ValueError(
             f"the target {name!r} has missing values in {place.of_first_missing(column)}: leave these rows out."
         )
     if _holds_words(column.type):
         return np.array(column.to_pylist(), dtype=str)
-    if types.is_decimal(column.type):
+    if import_pyarrow().types.is_decimal(column.type):
         y = _numbers(column, name, place)
         for i in np.flatnonzero(np.abs(y) >= EXACT):
             what = f"{place.where}, data row {place.numbers[i] + 1}, has the target {name!r}"
             check_exact(column[i].as_py(), y[i], what)
         return y
-    if not _is_number(column.type):
+    if kind_in_arrow(column.type) != NUMBERS:
         raise ValueError(f"the target {name!r} holds {column.type} in {place.where}: targets are numbers or words.")
     return column.to_numpy(zero_copy_only=False)

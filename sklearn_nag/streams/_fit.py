@@ -26,7 +26,7 @@ from sklearn.base import BaseEstimator
 from .._extras import how_to_install
 from ..estimators._online import OnlineLinear
 from ..estimators._parameters import check_flag, check_number, check_option
-from ..model_selection._streams import StreamPipeline, cut_batches, known_classes
+from ..model_selection._streams import StreamPipeline, cut_batches, known_classes, slice_batch, take_rows
 from ._aside import Aside
 from ._read import SIZES, Batches
 from ._sources import join_frames
@@ -197,7 +197,7 @@ def fit_stream(
                             f"{path} was written after {learnt} rows, which is within a batch of this stream: it is "
                             "from another one, or has another batch_size."
                         )
-                    X, y, weight = _part((X, y, weight), learnt - n_before, None)
+                    X, y, weight = slice_batch((X, y, weight), learnt - n_before)
                     bar.show(learnt - n_before, None)
                     n, n_before = len(y), learnt
                 learning.give(X, y, weight, n_before)
@@ -297,14 +297,7 @@ def _shuffled(batches, n_buffer, seed):
         return
     for number, (X, y, weight) in enumerate(_blocks(cut, n_buffer, getattr(batches, "lasting", False))):
         order = np.random.default_rng([*seed, number]).permutation(len(y))
-        X = (
-            X.iloc[order]
-            if hasattr(X, "iloc")
-            else X.take(order)
-            if type(X).__module__.startswith("pyarrow")
-            else X[order]
-        )
-        yield X, y[order], None if weight is None else weight[order]
+        yield take_rows(X, order), y[order], None if weight is None else weight[order]
 
 
 def _blocks(batches, n_rows, are_lasting):
@@ -313,19 +306,13 @@ def _blocks(batches, n_rows, are_lasting):
     for batch in batches:
         while n_waiting + len(batch[1]) >= n_rows:
             n = n_rows - n_waiting
-            yield _join([*waiting, _part(batch, 0, n)])
-            batch, waiting, n_waiting = _part(batch, n, None), [], 0
+            yield _join([*waiting, slice_batch(batch, 0, n)])
+            batch, waiting, n_waiting = slice_batch(batch, n), [], 0
         if len(batch[1]):
             waiting.append(batch if are_lasting else copy.deepcopy(batch))
             n_waiting += len(batch[1])
     if waiting:
         yield _join(waiting)
-
-
-def _part(batch, start, stop):
-    X, y, weight = batch
-    rows = X.iloc[start:stop] if hasattr(X, "iloc") else X[start:stop]
-    return rows, y[start:stop], None if weight is None else weight[start:stop]
 
 
 def _join(batches):

@@ -191,7 +191,8 @@ def read_batches(
     sample_weight : str, optional
         The column with weights of the rows.
     missing_target : {"raise", "drop"}, default="raise"
-        Whether rows without a target are an error, or left out, and counted in ``n_left_out`` of what is returned.
+        Whether rows without a target, of svmlight NaN, are an error, or left out, and counted in ``n_left_out`` of what
+        is returned.
     batch_size : int, default=8192
         Most rows of a batch. What learners of this package learn does not depend on it.
     n_hashed : int, default=65536
@@ -383,13 +384,26 @@ def open_batches(
                 "svmlight files have no names: target, columns, sample_weight and transformer must be None."
             )
 
+        n_left_out = 0
+
         def load(text):
-            return load_svmlight_file(io.BytesIO(text), n_features=n_features, zero_based=zero_based)
+            nonlocal n_left_out
+            X, y = load_svmlight_file(io.BytesIO(text), n_features=n_features, zero_based=zero_based)
+            there = ~np.isnan(y)
+            if there.all():
+                return X, y
+            if missing_target == "raise":
+                raise ValueError("the target is missing: leave these rows out, or write 0 in those to predict")
+            n_left_out += len(y) - there.sum()
+            return X[there], y[there]
 
         def read():
+            nonlocal n_left_out
+            n_left_out = 0
             return chain.from_iterable(svmlight_rows(path, _SVMLIGHT_BLOCK, max_row_bytes, load) for path in paths)
 
-        return Batches(lambda: _read_ahead(_cut(read(), batch_size)), None, repeatable, settings, lasting=True)
+        return Batches(lambda: _read_ahead(_cut(read(), batch_size)), None, repeatable, settings,
+                       left_out=lambda: int(n_left_out), lasting=True)  # fmt: skip
     reader = TableReader(
         target, columns, sample_weight, n_hashed, transformer, frames, missing_target == "drop", mismatch == "fill",
         words,

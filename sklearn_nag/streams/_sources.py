@@ -17,9 +17,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from .._extras import how_to_install
+from .._extras import needed
 from ..estimators._parameters import shown
-from ..preprocessing._frames import as_word, read_table
+from ..preprocessing._frames import DATES, NUMBERS, kind_in_arrow, read_table
 from ._text import BadRow, WholeRows
 
 FORMATS = {
@@ -40,11 +40,7 @@ _PARQUET_BUFFER = 2**16  # bytes of each column that are read at a time; without
 
 def import_pyarrow():
     """The package pyarrow; raise ImportError that says how it is installed where it is missing."""
-    try:
-        import pyarrow
-    except ImportError:
-        raise ImportError(f"tables need pyarrow, which is not installed: {how_to_install('streams')}") from None
-    return pyarrow
+    return needed("pyarrow", "streams", "tables need")
 
 
 def find_paths(source):
@@ -239,69 +235,42 @@ def _join_of_polars(frames):
 def join_tables(tables):
     """One table of Arrow of several; what some of them lack is missing there.
 
-    One that has no values becomes what another has there; where some have words, numbers and dates become words, and so
-    do dates beside numbers.
+    One that has no values becomes what another has there. Numbers of several types are integers or float64, and truths
+    among them 0 and 1; where some have words, or numbers stand beside dates, all become words.
     """
     pyarrow = import_pyarrow()
-    types = pyarrow.types
     tables = [pyarrow.Table.from_batches([t]) if isinstance(t, pyarrow.RecordBatch) else t for t in tables]
     known: dict[str, set] = {}
     for field in (field for table in tables for field in table.schema):
         known.setdefault(field.name, set()).add(field.type)
     for name, kinds in known.items():
         kinds.discard(pyarrow.null())
-        if len(kinds) < 2:
-            continue
-        are_numbers = all(map(_is_number, kinds - {pyarrow.bool_()}))
-        if are_numbers and any(map(types.is_decimal, kinds)):
-            change = _as_doubles
-        elif are_numbers and pyarrow.bool_() in kinds:
-            change = _as_numbers
-        else:
-            try:
-                pyarrow.unify_schemas([pyarrow.schema({"": kind}) for kind in kinds], promote_options="permissive")
-                continue
-            except (pyarrow.ArrowTypeError, pyarrow.ArrowInvalid):
-                are_dates = all(types.is_date(kind) or types.is_timestamp(kind) for kind in kinds)
-                change = _as_dates if are_dates else _as_words
-        tables = [table if table.schema.get_field_index(name) < 0 else change(table, name) for table in tables]
+        change = _joining(kinds) if len(kinds) > 1 else None
+        for i, table in enumerate(tables if change else ()):
+            place = table.schema.get_field_index(name)
+            if place >= 0:
+                tables[i] = table.set_column(place, name, change(table.column(place)))
     return pyarrow.concat_tables(tables, promote_options="permissive").unify_dictionaries()
 
 
-def _as_words(table, name):
-    """A table in which a column holds words by number."""
-    types, column = import_pyarrow().types, table.column(name)
-    if types.is_dictionary(column.type):
-        return table
-    if not types.is_null(column.type):
-        column = import_pyarrow().chunked_array([list(map(as_word, column.to_pylist()))], import_pyarrow().string())
-        column = column.dictionary_encode()
-    return table.set_column(table.schema.get_field_index(name), name, column)
+def _joining(kinds):
+    """What makes columns of several types columns of one, a function of each; None where Arrow joins them by itself."""
+    pyarrow = import_pyarrow()
+    types, held = pyarrow.types, set(map(kind_in_arrow, kinds))
+    if held == {NUMBERS}:
+        are_whole = all(types.is_integer(kind) or types.is_boolean(kind) for kind in kinds)
+        number = pyarrow.int64() if are_whole and pyarrow.uint64() not in kinds else pyarrow.float64()
+        return lambda column: column.cast(number, safe=False)
+    if len(set(map(types.is_dictionary, kinds))) == 1:
+        with contextlib.suppress(pyarrow.ArrowTypeError, pyarrow.ArrowInvalid):
+            pyarrow.unify_schemas([pyarrow.schema({"": kind}) for kind in kinds], promote_options="permissive")
+            return None
 
+    def read(column):
+        column = read_table(pyarrow.table({"": column})).columns[0]
+        return pyarrow.array(column.dates() if held == {DATES} else column.words())
 
-def _as_dates(table, name):
-    """A table in which a column holds times by the clock that they are given by."""
-    dates = import_pyarrow().array(read_table(table.select([name])).columns[0].dates())
-    return table.set_column(table.schema.get_field_index(name), name, dates)
-
-
-def _is_number(kind):
-    types = import_pyarrow().types
-    return types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
-
-
-def _as_numbers(table, name):
-    """A table in which a column of booleans holds 0 and 1, as other tables have other numbers there."""
-    column = table.column(name)
-    if not import_pyarrow().types.is_boolean(column.type):
-        return table
-    return table.set_column(table.schema.get_field_index(name), name, column.cast(import_pyarrow().int8()))
-
-
-def _as_doubles(table, name):
-    """A table in which a column of numbers holds float64."""
-    column = table.column(name).cast(import_pyarrow().float64(), safe=False)
-    return table.set_column(table.schema.get_field_index(name), name, column)
+    return read
 
 
 def check_names(names, columns, where):
@@ -331,16 +300,14 @@ def object_tables(source, columns, batch_size) -> Iterator:
     if hasattr(source, "collect_batches"):  # a polars LazyFrame
         lazy = source if columns is None else source.select(columns)
         source = lazy.collect_batches(chunk_size=batch_size)
+    what = f"the {type(source).__name__}"
+    if hasattr(source, "__arrow_c_array__") and not hasattr(source, "__arrow_c_stream__"):
+        source = pyarrow.Table.from_batches([pyarrow.record_batch(source)])
     if hasattr(source, "__arrow_c_stream__"):
         reader = pyarrow.RecordBatchReader.from_stream(source)
-        check_names(reader.schema.names, columns, f"the {type(source).__name__}")
+        check_names(reader.schema.names, columns, what)
         for batch in reader:
             yield batch if columns is None else batch.select(columns)
-        return
-    if hasattr(source, "__arrow_c_array__"):
-        batch = pyarrow.record_batch(source)
-        check_names(batch.schema.names, columns, f"the {type(source).__name__}")
-        yield batch if columns is None else batch.select(columns)
         return
     if type(source).__module__.startswith("pandas"):  # before version 2.2
         yield from object_tables(pyarrow.Table.from_pandas(source, preserve_index=False), columns, batch_size)

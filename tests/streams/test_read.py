@@ -130,6 +130,18 @@ def test_svmlight(suffix, tmp_path, monkeypatch):
     np.testing.assert_array_equal(target, FRAME["b"])
 
 
+def test_targets_that_are_missing_in_svmlight(tmp_path, monkeypatch):
+    monkeypatch.setattr("sklearn_nag.streams._read._SVMLIGHT_BLOCK", 16)
+    path = tmp_path / "rows.svm"
+    path.write_text("1 0:1\n2 0:2\nnan 0:3\n4 0:4\nnan 0:5\n")
+    with pytest.raises(ValueError, match=r"rows\.svm cannot be read: its line 3: the target is missing: leave these"):
+        list(read_batches(path, n_features=1))
+    batches = read_batches(path, n_features=1, missing_target="drop")
+    for _ in range(2):
+        rows, targets = gathered(batches)
+        assert (rows.ravel().tolist(), targets.tolist(), batches.n_left_out) == ([1, 2, 4], [1, 2, 4], 2)
+
+
 @pytest.mark.parametrize("make", [lambda f: f, lambda f: f.astype({"colour": "category"}), pl.from_pandas])
 def test_words_are_hashed(make):
     """Equal words, and no others, share a column, in every batch; numbers come first."""
@@ -697,6 +709,11 @@ DAY, TIME = datetime.date(2024, 1, 2), datetime.datetime(2024, 1, 2, 3, 4, 5)
         (pa.array([True], pa.bool_()), pa.array([Decimal("2.5")], pa.decimal128(5, 2)), [1.0, 2.5]),
         (pa.array([2], pa.int64()), pa.array([Decimal("2.5")], pa.decimal128(5, 2)), [2.0, 2.5]),
         (pa.array([True], pa.bool_()), pa.array([2**60 + 1], pa.int64()), [1, 2**60 + 1]),
+        (pa.array([2**53 + 1]), pa.array([1.5]), [2.0**53, 1.5]),
+        (pa.array([2**63 + 1], pa.uint64()), pa.array([-1]), [2.0**63, -1.0]),
+        (pa.array([1, None]).dictionary_encode(), pa.array(["x"]).dictionary_encode(), ["1", "x"]),
+        (pa.array(["x"]).dictionary_encode(), pa.array([1, None]), ["x", "1"]),
+        (pa.array([1]), pa.array([2]).dictionary_encode(), ["1", "2"]),
     ],
 )
 def test_tables_are_joined_whatever_their_types(first, later, expected):
@@ -720,6 +737,16 @@ def test_numbers_and_booleans_beside_words_are_words():
     for some in permutations(range(5), 3):
         joined = join_tables([pa.table({"a": kinds[i]}) for i in some])
         assert joined.column("a").to_pylist() == [words[i] for i in some]
+
+
+def test_categories_of_numbers_and_later_of_words():
+    first = pd.DataFrame({"a": pd.Categorical([1, 2] * 30), "y": [0, 1] * 30})
+    later = first.assign(a=pd.Categorical(["x", "z"] * 30))
+    for frames in ([first, later], [first.astype({"a": int}), first], [first, first.astype({"a": int})]):
+        assert read_batches(frames, "y", frames=True).head().column("a").to_pylist()[:60] == ["1", "2"] * 30
+    batches = read_batches([first, later], "y", frames=True)
+    model = fit_stream(batches.prepare(NAGClassifier()), batches, classes=[0, 1], shuffle_buffer=70)
+    assert model.predict(first[["a"]]).tolist() == first["y"].tolist()
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
