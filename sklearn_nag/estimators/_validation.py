@@ -491,7 +491,9 @@ def check_labels(y):
     try:
         check_classification_targets(y)
     except TypeError:
-        raise ValueError(f"y has labels of another kind than its first one, {as_given(y[0])}.") from None
+        others = f"another kind than its first one, {as_given(y[0])}"
+        kind = "bytes, which are not supported: decode them" if isinstance(y[0], bytes) else others
+        raise ValueError(f"y has labels of {kind}.") from None
     return y
 
 
@@ -546,7 +548,7 @@ def class_codes(y, classes):
             found[found == len(classes)] = 0
             known = classes[found] == part
         if not np.all(known):
-            check_classification_targets(y)
+            check_labels(y)
             raise ValueError(f"y contains {as_given(part[np.argmin(known)])}, which is not one of classes {classes}.")
         codes[start : start + _CHUNK] = found
     return codes

@@ -81,6 +81,7 @@ CLASSIFIER = {
     "unknown label": ({"y": np.full(30, "a")}, "y contains 'a', which"),
     "other classes": ({"classes": [0, 1, 2]}, r"classes is \[0 1 2\] but was \[0 1\]"),
     "other kinds of labels": ({"y": np.array(["a", 1] * 15, dtype=object)}, "y has labels of another kind"),
+    "bytes for labels": ({"y": np.array([b"a", b"b"] * 15)}, "y has labels of bytes, which are not supported: decode"),
     "numbers for classes": ({"y": X[:, 0]}, "Unknown label type"),
     "NaN in y": ({"y": spoilt(np.nan, 30)}, "NaN"),
     "several outputs": ({"y": np.column_stack([Y, Y])}, "row 0 of y adds up to"),
