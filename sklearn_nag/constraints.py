@@ -68,7 +68,9 @@ class _Set:
         power = int(np.frexp(max(np.abs(v).max(), self.radius))[1])
         with np.errstate(all="ignore"):
             a = np.maximum(a / a.max(), FLATTEST)
-            return np.ldexp(self._nearest(np.ldexp(v, -power), a, float(np.ldexp(self.radius, -power))), power)
+            scaled = np.ldexp(v, -power)
+            nearest = self._nearest(scaled, a, float(np.ldexp(self.radius, -power)))
+            return v.copy() if nearest is scaled else np.ldexp(nearest, power)
 
     def scaled(self, factor):
         """The set whose points are those of this one times ``factor``."""

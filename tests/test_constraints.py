@@ -136,6 +136,13 @@ def plain(kind, v, a, radius):
     return kind(radius).project(v, a)
 
 
+@pytest.mark.parametrize("kind", [L2Ball, WeightedL1Ball])
+def test_points_inside_stay_bit_for_bit_however_large_the_radius(kind):
+    inside = np.array([1e-20 / 3, 1 / 3, -1e-300])
+    for radius in (1.0, 1e300, 1e308):
+        np.testing.assert_array_equal(kind(radius).project(inside), inside)
+
+
 @pytest.mark.parametrize("project", [plain, compiled])
 @pytest.mark.parametrize("kind", [WeightedL1Ball, Simplex])
 def test_points_far_away_leave_the_radius_its_digits(kind, project):
