@@ -9,6 +9,7 @@ beside the file until all are there: after a crash the same command goes on behi
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import io
 import json
@@ -22,8 +23,8 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.pipeline import Pipeline
 
-from .._extras import how_to_install
 from ..estimators._parameters import learner_of
+from ..io import trusted_types
 from ..preprocessing import OnlineColumnTransformer
 from ..preprocessing._frames import WORDS
 from ..streams import read_batches
@@ -31,7 +32,7 @@ from ..streams._fit import progress_bar
 from ..streams._read import SIZES
 from ..streams._sources import find_paths, import_pyarrow
 from ..streams._whole import check_writable, clear_beside, write_whole
-from .training import SUFFIXES, WHAT_FILES_DO, add_reading, in_a_line, noting, reading
+from .training import SUFFIXES, WHAT_FILES_DO, add_reading, import_skops, in_a_line, noting, reading
 
 PROGRAM = "python -m sklearn_nag predict"
 OUTPUTS = (".csv", ".parquet")
@@ -49,7 +50,6 @@ def parse(arguments):
     )
     add = parser.add_argument
     add("model", type=Path, help=f"file of the model: {', '.join(SUFFIXES)}; use only files that you trust")
-    add("files", nargs="+", help="files or globs: .parquet; .csv, .tsv; .svm, .svmlight, .libsvm; text also .gz, .bz2")
     add("--out", type=Path, required=True, metavar="FILE", help="where to write predictions: .csv or .parquet")
     add("--proba", action="store_true", help="add the probability of each class")
     add("--decision", action="store_true", help="add decision values")
@@ -141,20 +141,14 @@ def remove(parts):
 
 def load(path, content):
     """The model of a file, by its suffix."""
-    is_skops = path.suffix == ".skops"
-    if is_skops:
-        try:
-            import skops.io.exceptions
-        except ImportError:
-            raise ImportError(f".skops files need skops: {how_to_install('skops')}") from None
-        from ..io import trusted_types
+    skops = import_skops() if path.suffix == ".skops" else None
     try:
-        if is_skops:
-            model = skops.io.loads(content, trusted=trusted_types())
+        if skops is not None:
+            model = skops.loads(content, trusted=trusted_types())
         else:
             model = joblib.load(io.BytesIO(content))  # of pickles, too
     except Exception as error:  # both raise all kinds
-        if is_skops and isinstance(error, skops.io.exceptions.UntrustedTypesFoundException):
+        if skops is not None and isinstance(error, skops.exceptions.UntrustedTypesFoundException):
             raise ValueError(f"{path} holds types that are not of this package: {error}") from error
         raise ValueError(f"{path} is no model, or a damaged one: {error}") from error
     if not hasattr(model, "predict"):
@@ -279,7 +273,6 @@ def settings_of(options, content, batches):
 
 def begin(parts, settings):
     """The parts that are there already, with their numbers of rows; raise for those of another run."""
-    pyarrow = import_pyarrow()
     path, n_parts = parts / SETTINGS, 0
     try:
         parts.mkdir(exist_ok=True)
@@ -306,7 +299,7 @@ def begin(parts, settings):
     written = []
     for part in paths:
         clear_beside(part)
-        with pyarrow.OSFile(str(part)) as file, pyarrow.ipc.open_file(file) as reader:
+        with reading_part(part) as reader:
             written.append((part, sum(reader.get_batch(i).num_rows for i in range(reader.num_record_batches))))
     clear_beside(parts / f"{n_parts}.arrow")
     return written
@@ -327,6 +320,14 @@ def write_part(parts, number, tables):
     return path, sum(table.num_rows for table in tables)
 
 
+@contextlib.contextmanager
+def reading_part(path):
+    """Open a part; what reads it gives its batches by their number."""
+    pyarrow = import_pyarrow()
+    with pyarrow.OSFile(str(path)) as file, pyarrow.ipc.open_file(file) as reader:
+        yield reader
+
+
 def join(written, file, suffix):
     """Write all parts to an open file, one batch at a time."""
     pyarrow = import_pyarrow()
@@ -334,12 +335,12 @@ def join(written, file, suffix):
 
     schemas = []
     for path, _ in written:
-        with pyarrow.OSFile(str(path)) as part, pyarrow.ipc.open_file(part) as reader:
+        with reading_part(path) as reader:
             schemas.append(reader.schema)
     schema = common_schema(schemas)
     with (parquet.ParquetWriter if suffix == ".parquet" else csv.CSVWriter)(file, schema) as writer:
         for path, _ in written:
-            with pyarrow.OSFile(str(path)) as part, pyarrow.ipc.open_file(part) as reader:
+            with reading_part(path) as reader:
                 for i in range(reader.num_record_batches):
                     writer.write_table(in_schema(pyarrow.Table.from_batches([reader.get_batch(i)]), schema))
 

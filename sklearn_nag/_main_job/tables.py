@@ -27,7 +27,6 @@ MOST_CLASSES = 20  # a target with more whole numbers than this is a quantity
 LEADING_ZERO = r"0\d+"
 SEPARATORS = ",;\t|"
 _WORDS = "None", "<NA>"  # missing to pandas, and not to train
-_KEPT = re.compile(r"kinds={(.+): '(\w+)'} keeps")  # what `prepare` says of columns that it leaves out
 
 
 class Choices(NamedTuple):
@@ -88,11 +87,6 @@ def read_own(path, target, *, most_rows, folds, encoding="utf-8", choices=None):
     except ValueError as error:
         of_file = f"{path} has no column to learn {target!r} from." if "to learn from" in str(error) else error
         raise ValueError(str(of_file)) from None
-    for place, name in enumerate(others):
-        is_one = of_columns[place].endswith("one value only")
-        if is_one and len({value for value in rows[name].dropna() if not isinstance(value, str)}) > 1:
-            why = f"whole numbers that are one as float64 (kinds={{{name!r}: 'words'}} keeps them)"
-            of_columns[place] = f"{name!r}: left out: {why}"
     time = None if choices.shuffle else choices.time or _time(rows[others], kinds, choices.drop)
     if time is not None:
         rows = rows.iloc[np.argsort(_moments(rows[time], kinds.get(time)), kind="stable")]
@@ -116,7 +110,7 @@ def read_own(path, target, *, most_rows, folds, encoding="utf-8", choices=None):
         raise ValueError(f"{path} has {len(y)} rows to learn from; --folds {folds} needs at least {2 * folds}.")
     kind = f"classification, {y.nunique()} classes" if is_classification else "regression"
     notes.append(f"  {target!r} is the target: {kind}")
-    notes += [f"  {_KEPT.sub(_as_option, note)}" for note in of_columns]
+    notes += [f"  {as_options(note)}" for note in of_columns]
     if time is not None:
         notes.append(
             f"  rows are in the order of {time!r}, and later ones are predicted from earlier ones (--shuffle does not)"
@@ -148,11 +142,6 @@ def kinds_of(said, target):
     if kinds.get(target) not in (None, NUMBERS, WORDS):
         raise ValueError(f"--as {target}={kinds[target]}: the target is {NUMBERS} or {WORDS}.")
     return kinds
-
-
-def _as_option(kept):
-    """What keeps a column, as an option of the command line."""
-    return f"--as {shlex.quote(f'{ast.literal_eval(kept[1])}={kept[2]}')} keeps"
 
 
 def _check_choices(choices, frame, path, target):
@@ -276,3 +265,29 @@ def _is_number(values):
 def _are_classes(numbers):
     most = min(MOST_CLASSES, len(numbers) // 2)
     return numbers.nunique() <= most and bool((numbers == numbers.round()).all())
+
+
+# -- sentences about parameters of Python, as those who type options would have them
+
+
+_NAME = r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
+_OPTIONS = (
+    (rf"kinds=\{{{_NAME}: '(\w+)'\}}",
+     lambda found: f"--as {shlex.quote(f'{ast.literal_eval(found[1])}={found[2]}')}"),
+    (rf"(?:The )?'kinds\[{_NAME}\]' parameter( of \w+)?", lambda found: f"--as {ast.literal_eval(found[1])}=KIND"),
+    (r"\bkinds has\b", "--as has"),
+    (r"\b(drop|columns) has\b", r"--\1 has"),
+    (r"\b(give|by|say by) (columns|encoding|n_features)\b", r"\1 --\2"),
+    (r"\bor encoding say\b", "or --encoding say"),
+    (r"mismatch='fill'", "--fill"),
+    (r"changed_files=True", "--changed-files"),
+    (r"\bmax_row_bytes\b", "--max-row-bytes"),
+    (r"--n_features", "--n-features"),
+)  # fmt: skip
+
+
+def as_options(sentence: str) -> str:
+    """A sentence with options in place of parameters, such as ``--fill`` for ``mismatch='fill'``."""
+    for parameter, option in _OPTIONS:
+        sentence = re.sub(parameter, option, sentence)
+    return sentence

@@ -13,7 +13,6 @@ import argparse
 import ast
 import pickle
 import re
-import shlex
 import time
 import warnings
 import zlib
@@ -25,7 +24,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from .. import estimators
-from .._extras import how_to_install
+from .._extras import needed
 from ..preprocessing._frames import NUMBERS, WORDS
 from ..preprocessing._numbers import is_missing_word
 from ..preprocessing._prepare import TEXT, are_numbers
@@ -33,7 +32,7 @@ from ..streams import Batches, fit_stream, read_batches
 from ..streams._read import ROWS_SHOWN, open_batches
 from ..streams._sources import FORMATS, suffixes
 from ..streams._whole import check_writable, clear_beside, write_whole
-from .tables import LEADING_ZERO, MOST_CLASSES, add_choices, kinds_of
+from .tables import LEADING_ZERO, MOST_CLASSES, add_choices, as_options, kinds_of
 
 PROGRAM = "python -m sklearn_nag train"
 ESTIMATORS = [f"{family}{task}" for family in ("NAG", "ScaleInvariant", "FTRL") for task in ("Classifier", "Regressor")]
@@ -49,7 +48,6 @@ def parse(arguments):
         prog=PROGRAM, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
-    add("files", nargs="+", help="files or globs: .parquet; .csv, .tsv; .svm, .svmlight, .libsvm; text also .gz, .bz2")
     add("--target", metavar="NAME", help="column to predict; not for svmlight, where each line begins with it")
     add_choices(add)
     add("--fill", action="store_true",
@@ -81,7 +79,8 @@ def parse(arguments):
 
 
 def add_reading(add):
-    """Add options that say how files are read."""
+    """Add files, and options that say how they are read."""
+    add("files", nargs="+", help="files or globs: .parquet; .csv, .tsv; .svm, .svmlight, .libsvm; text also .gz, .bz2")
     add("--batch-size", type=int, default=2**13, metavar="ROWS", help="most rows in memory at a time (%(default)s)")
     add("--delimiter", help="of CSV files (what the header has most of: comma, semicolon, tab or bar)")
     add("--encoding", default="utf-8", help="of CSV files (%(default)s)")
@@ -330,42 +329,19 @@ def _check_classes(values, what):
         )
 
 
+def import_skops():
+    """The part of skops that reads and writes models."""
+    return needed("skops.io", "skops", ".skops files need")
+
+
 def save(model, file, suffix):
     """Write a model to an open file, in the format of a suffix."""
     if suffix == ".skops":
-        try:
-            import skops.io
-        except ImportError:
-            raise ImportError(f".skops files need skops: {how_to_install('skops')}") from None
-        skops.io.dump(model, file)
+        import_skops().dump(model, file)
     elif suffix == ".joblib":
         joblib.dump(model, file)
     else:
         pickle.dump(model, file, protocol=5)
-
-
-# -- sentences about parameters of Python, as those who type options would have them
-
-
-_OPTIONS = (
-    (r"kinds=\{('[^']*'|\"[^\"]*\"): '(\w+)'\}", lambda found: f"--as {shlex.quote(f'{found[1][1:-1]}={found[2]}')}"),
-    (r"(?:The )?'kinds\[('[^']*'|\"[^\"]*\")\]' parameter( of \w+)?", lambda found: f"--as {found[1][1:-1]}=KIND"),
-    (r"\bkinds has\b", "--as has"),
-    (r"\b(drop|columns) has\b", r"--\1 has"),
-    (r"\b(give|by|say by) (columns|encoding|n_features)\b", r"\1 --\2"),
-    (r"\bor encoding say\b", "or --encoding say"),
-    (r"mismatch='fill'", "--fill"),
-    (r"changed_files=True", "--changed-files"),
-    (r"\bmax_row_bytes\b", "--max-row-bytes"),
-    (r"--n_features", "--n-features"),
-)
-
-
-def as_options(sentence: str) -> str:
-    """A sentence with options in place of parameters, such as ``--fill`` for ``mismatch='fill'``."""
-    for parameter, option in _OPTIONS:
-        sentence = re.sub(parameter, option, sentence)
-    return sentence
 
 
 def in_a_line(error: BaseException) -> str:

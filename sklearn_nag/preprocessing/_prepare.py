@@ -108,19 +108,23 @@ def _of_numbers(column, asked, kept):
     present = values[~np.isnan(values)]
     found = np.unique(present)
     choice = Choice(NUMBERS, "", len(found), len(values) - len(present), len(values))
+    n_words = 0  # floats do not tell large ones apart
+    if asked in (WORDS, TEXT) or (asked is None and len(found) == 1 and abs(found[0]) >= 2.0**53):
+        n_words = len({*column.coded()[1]} - {None})
     if asked in (WORDS, TEXT):
-        n = len({*column.coded()[1]} - {None})  # floats do not tell large ones apart
-        return choice._replace(kind=WORDS, note=f"{n} words, as asked", n_different=n)
+        return choice._replace(kind=WORDS, note=f"{n_words} words, as asked", n_different=n_words)
     times = _times_in(found)
     if asked == DATES and times is None:
         return choice._replace(kind=DATES, note="dates, as asked", has_times=True)
     if asked is None:
-        useless = _useless(choice)
-        if useless is not None:
+        why, kind = "name rows", NUMBERS
+        if n_words > 1:
+            why, kind = "are one as float64", WORDS
+        elif (useless := _useless(choice)) is not None:
             return useless
-        if _name_rows(present, len(found), str(column.name), times is not None):
-            keep = kept.format(name=column.name, kind=NUMBERS)
-            return choice._replace(kind=LEFT_OUT, note=f"left out: whole numbers that name rows ({keep})")
+        if n_words > 1 or _name_rows(present, len(found), str(column.name), times is not None):
+            keep = kept.format(name=column.name, kind=kind)
+            return choice._replace(kind=LEFT_OUT, note=f"left out: whole numbers that {why} ({keep})")
     if asked in (None, DATES) and times is not None:
         how = f"{times} since 1970" if times in _EPOCHS else times.replace("%", "")
         keep = "" if asked else f"; {kept.format(name=column.name, kind=NUMBERS)} as numbers"

@@ -74,6 +74,8 @@ NUMBERS_LEFT_OUT = "left out: whole numbers that name rows (kinds={'c': 'numbers
         (["x"] * N, "left out: one value only"),
         ([None] * N, "left out: no values"),
         (["?", "n/a"] * (N // 2), "left out: no values"),
+        (2**60 + np.arange(100), "left out: whole numbers that are one as float64 (kinds={'c': 'words'} keeps them)"),
+        ([2**60] * N, "left out: one value only"),
     ],
 )
 def test_what_says_nothing_of_new_rows_is_left_out(values, note):
