@@ -75,7 +75,7 @@ class LossAlarm:
         self.n_rows_ = 0
         self.alarms_: list[int] = []
         self.half_lives_: list[float] = []
-        self._known = alarm.new()
+        self._table = alarm.new()
 
     def update(self, losses: ArrayLike) -> np.ndarray:
         """Take in losses of rows in their order. How they are cut into calls makes no difference.
@@ -98,7 +98,7 @@ class LossAlarm:
         losses = np.atleast_1d(as_floats(losses, "losses"))
         if losses.ndim != 1 or not ((losses >= 0.0) & (losses <= 1.0)).all():
             raise ValueError("losses must be numbers between 0 and 1, one for each row.")
-        self._known, sounds = alarm.learn(self._known, losses, float(self.false_alarm_rate))
+        self._table, sounds = alarm.learn(self._table, losses, float(self.false_alarm_rate))
         rows = np.flatnonzero(sounds)
         after = self.n_rows_ + rows + 1
         self.n_rows_ += len(losses)

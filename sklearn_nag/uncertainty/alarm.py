@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib
 import math
 from functools import cache
-from typing import NamedTuple
 
 import numpy as np
 
@@ -20,22 +19,16 @@ KEEPS = (*(0.5 ** (1.0 / h) for h in HALF_LIVES), 1.0)  # of sums, after a row; 
 N_MEANS = len(KEEPS)
 
 
-class Alarm(NamedTuple):
-    """What is known of losses since the last alarm.
+def new() -> np.ndarray:
+    """What is known before the first row.
 
-    Attributes
-    ----------
-    table : ndarray of shape (n_half_lives + 1, 3)
-        For each half-life, and for the mean of all rows, sums over rows: of weights times losses, weights, and their
-        squares.
+    Returns
+    -------
+    ndarray of shape (n_half_lives + 1, 3)
+        For each half-life, and for the mean of all rows, sums over rows since the last alarm: of weights times losses,
+        weights, and their squares.
     """
-
-    table: np.ndarray
-
-
-def new() -> Alarm:
-    """What is known before the first row."""
-    return Alarm(np.zeros((N_MEANS, 3)))
+    return np.zeros((N_MEANS, 3))
 
 
 def learn_rows(losses, patience, table, sounds):
@@ -48,7 +41,7 @@ def learn_rows(losses, patience, table, sounds):
     patience : float
         ``log(1 / p) / 2``.
     table : ndarray
-        What is known; changes in place.
+        As `new` makes it; changes in place.
     sounds : ndarray of shape (n,)
         Filled with the half-life, counted from 1, that gives alarm after each row, and 0 where there is none.
     """
@@ -76,13 +69,13 @@ def _compiled():
     return importlib.import_module("._numba_rows", __package__).watch
 
 
-def learn(known: Alarm, losses: np.ndarray, rate: float) -> tuple[Alarm, np.ndarray]:
+def learn(table: np.ndarray, losses: np.ndarray, rate: float) -> tuple[np.ndarray, np.ndarray]:
     """What is known after more rows, and after which of them there is an alarm.
 
     Parameters
     ----------
-    known : Alarm
-        Left as it is.
+    table : ndarray
+        As `new` makes it; left as it is.
     losses : ndarray of shape (n,)
         Between 0 and 1, of predictions made before rows were learnt.
     rate : float
@@ -90,13 +83,13 @@ def learn(known: Alarm, losses: np.ndarray, rate: float) -> tuple[Alarm, np.ndar
 
     Returns
     -------
-    known : Alarm
+    table : ndarray
         A new one.
     sounds : ndarray of int of shape (n,)
         The half-life, counted from 1, by which each row gives alarm, 0 where there is none.
     """
     run = _compiled() if is_compiled() else learn_rows
-    table, sounds = np.array(known.table), np.zeros(len(losses), dtype=np.int64)
+    table, sounds = table.copy(), np.zeros(len(losses), dtype=np.int64)
     patience = 0.5 * math.log(len(HALF_LIVES) / rate)
     run(np.ascontiguousarray(losses, dtype=np.float64), patience, table, sounds)
-    return Alarm(table), sounds
+    return table, sounds

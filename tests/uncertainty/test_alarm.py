@@ -41,7 +41,7 @@ def test_sounds_where_the_weights_of_all_rows_say(kernel):
         for start in range(0, len(losses), 7):
             parts.update(losses[start : start + 7])
     assert (parts.alarms_, parts.half_lives_) == (sounded.alarms_, sounded.half_lives_)
-    np.testing.assert_array_equal(parts._known.table, sounded._known.table)
+    np.testing.assert_array_equal(parts._table, sounded._table)
 
 
 def test_weights_of_late_rise_over_those_of_all():
