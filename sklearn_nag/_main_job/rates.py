@@ -16,6 +16,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from .. import config_context
 from ..estimators import NAGClassifier, NAGRegressor
+from ..model_selection._displays import ends_of_run
 from ..model_selection._sweep import Sweep
 
 ETAS = 10.0 ** (np.arange(-12, 9) / 2)  # the default, 1, is among them
@@ -105,13 +106,7 @@ class Range(NamedTuple):
 
     def good(self, result):
         """First and last index of the learning rates around a learner's best one that are good enough, or None."""
-        good = result.errors <= self.good_enough
-        if not good[result.best]:
-            return None
-        bad = np.flatnonzero(~good)
-        first = bad[bad < result.best].max(initial=-1) + 1
-        last = bad[bad > result.best].min(initial=len(good)) - 1
-        return int(first), int(last)
+        return ends_of_run(result.errors <= self.good_enough, result.best)
 
 
 def standard_error(folds):

@@ -2,11 +2,16 @@
 
 from ._alarm import LossAlarm
 from ._coefficients import CoefficientsDisplay
-from ._displays import EtaSweepDisplay, FeatureScalesDisplay, ProgressiveLossDisplay, ValidationLossDisplay
+from ._displays import (
+    EtaSweepDisplay,
+    FeatureScalesDisplay,
+    HalfLivesDisplay,
+    IntervalDisplay,
+    ProgressiveLossDisplay,
+    ValidationLossDisplay,
+)
 from ._effects import EffectsDisplay
 from ._eta_sweep import EtaSweep, eta_sweep
-from ._half_lives import HalfLivesDisplay
-from ._intervals import IntervalDisplay
 from ._progressive import ProgressiveValidation, progressive_validation
 from ._progressive_search import ProgressiveSearch
 from ._score import ProgressiveSplit, progressive_score

@@ -11,17 +11,18 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
-from .._extras import how_to_install
+from .._extras import needed
 from ..estimators._growing_table import Progress
 from ..estimators._nag import ETA0S
 from ..estimators._parameters import check_number, check_option, learner_of
-from ..estimators._validation import Rows, check_fitted
+from ..estimators._validation import Rows, as_floats, check_coverage, check_fitted
 from ._eta_sweep import EtaSweep, eta_sweep
 from ._progressive import ProgressiveValidation, progressive_validation
-from ._streams import count_rows
+from ._streams import count_rows, flat
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.collections import PolyCollection
     from matplotlib.lines import Line2D
 
 _LEAST_SPAN = 0.5  # height of the axes as a share of the least error: smaller differences should look small
@@ -32,10 +33,7 @@ def _axes_or_new(ax, figsize=None):
     """``ax``, or for None the axes of a new figure."""
     if ax is not None:
         return ax
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError:
-        raise ImportError(f"figures need matplotlib, which is not installed: {how_to_install('plot')}") from None
+    plt = needed("matplotlib.pyplot", "plot", "figures need")
     return plt.subplots(layout="constrained", figsize=figsize)[1]
 
 
@@ -68,6 +66,14 @@ def _class_name(item):
 def _least(errors):
     """Index of the least of errors some of which may be infinite or NaN."""
     return int(np.argmin(np.where(np.isfinite(errors), errors, np.inf)))
+
+
+def ends_of_run(good, place):
+    """First and last place of the run of good ones around a place; None if that is no good one."""
+    if not good[place]:
+        return None
+    bad = np.flatnonzero(~good)
+    return int(bad[bad < place].max(initial=-1)) + 1, int(bad[bad > place].min(initial=len(good))) - 1
 
 
 def _learner_and_names(estimator, names=None):
@@ -157,16 +163,8 @@ class EtaSweepDisplay:
 
     def _range(self, eta0s, errors):
         """Ends of the range of learning rates around the best one whose errors are good enough, or None."""
-        errors = np.where(np.isfinite(errors), errors, np.inf)
-        first = last = _least(errors)
-        good = errors <= self.good_enough_
-        if not good[first]:
-            return None
-        while first > 0 and good[first - 1]:
-            first -= 1
-        while last + 1 < len(good) and good[last + 1]:
-            last += 1
-        return float(eta0s[first]), float(eta0s[last])
+        ends = ends_of_run(np.isfinite(errors) & (errors <= self.good_enough_), _least(errors))
+        return None if ends is None else (float(eta0s[ends[0]]), float(eta0s[ends[1]]))
 
     @classmethod
     def from_sweeps(
@@ -609,6 +607,244 @@ class ValidationLossDisplay:
             passes = np.arange(1, len(losses) + 1)
             self.lines_ += ax.plot(passes, losses, "o-", markevery=[self.best_[name] - 1], label=name)
         ax.locator_params(axis="x", integer=True)
+        ax.legend()
+        return self
+
+
+class HalfLivesDisplay:
+    """Share of each half-life in predictions, against rows seen.
+
+    Parameters
+    ----------
+    n_rows : array-like of shape (n_points,)
+        Numbers of rows, increasing.
+    shares : array-like of shape (n_points, n_half_lives)
+        Shares after as many rows, which add up to 1: ``half_life_`` of a learner with ``half_life="auto"``.
+    half_lives : array-like of shape (n_half_lives,)
+        The half-lives.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where `plot` has drawn.
+    figure_ : matplotlib Figure
+        The figure of the axes.
+    areas_ : list of matplotlib PolyCollection
+        One for each half-life.
+
+    Raises
+    ------
+    ValueError
+        For arrays of other shapes.
+
+    See Also
+    --------
+    ProgressiveLossDisplay : How well a learner predicts such a stream.
+
+    Examples
+    --------
+    >>> from sklearn_nag.model_selection import HalfLivesDisplay
+    >>> HalfLivesDisplay([10, 20], [[0.5, 0.5], [0.1, 0.9]], [float("inf"), 20.0]).shares.shape
+    (2, 2)
+    """
+
+    def __init__(self, n_rows: ArrayLike, shares: ArrayLike, half_lives: ArrayLike):
+        self.n_rows, self.shares = np.asarray(n_rows), np.asarray(shares, dtype=np.float64)
+        self.half_lives = np.asarray(half_lives, dtype=np.float64)
+        if self.n_rows.ndim != 1 or self.shares.shape != (self.n_rows.size, self.half_lives.size):
+            raise ValueError("shares must be one number for each of n_rows and each of half_lives.")
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: BaseEstimator,
+        X: Rows,
+        y: ArrayLike,
+        *,
+        curve_at: ArrayLike | None = None,
+        ax: Axes | None = None,
+        **options: Any,
+    ) -> Self:
+        """Let a clone of an estimator learn a stream, and draw how much it trusted each half-life.
+
+        Parameters
+        ----------
+        estimator : estimator
+            Learner with ``half_life="auto"``, or a Pipeline that ends with one, as `progressive_validation` takes it.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows, in the order in which to learn them.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets.
+        curve_at : array-like of int, optional
+            Numbers of rows, increasing; by default about 200, evenly spaced.
+        ax : matplotlib Axes, optional
+            Where to draw; new ones by default.
+        **options : dict
+            Further parameters of `progressive_validation`.
+
+        Returns
+        -------
+        HalfLivesDisplay
+            The display, drawn. Of several classes or outputs it shows the mean of their shares.
+        """
+        if curve_at is None:
+            n = count_rows(y)
+            curve_at = np.unique(np.linspace(min(10, n), n, 200).astype(int))
+        n_rows: list[int] = []
+        shares: list[np.ndarray] = []
+        half_lives: list[float] = []
+
+        def note(n, learner):
+            learner = learner_of(learner)
+            if not learner.__sklearn_is_fitted__():  # as rows are learnt late
+                return
+            n_rows.append(n)
+            shares.append(np.atleast_2d(learner.half_life_).mean(axis=0))
+            half_lives[:] = learner.half_lives_
+
+        progressive_validation(estimator, X, y, curve_at=curve_at, callback=note, **options)
+        return cls(n_rows, shares, half_lives).plot(ax=ax)
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw the shares, one above the other.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; new ones by default.
+
+        Returns
+        -------
+        HalfLivesDisplay
+            The display itself.
+        """
+        ax = _axes_or_new(ax)
+        self.ax_, self.figure_ = ax, ax.figure
+        names = [f"{half_life:,g}" for half_life in self.half_lives]
+        self.areas_: list[PolyCollection] = ax.stackplot(self.n_rows, *self.shares.T, labels=names)
+        ax.set(xlabel="rows seen", ylabel="share in predictions", ylim=(0, 1), xlim=(self.n_rows[0], self.n_rows[-1]))
+        ax.legend(title="half-life", loc="center left", bbox_to_anchor=(1.0, 0.5))
+        return self
+
+
+class IntervalDisplay:
+    """Bands of intervals for rows in order, the wider the fainter, and the targets as dots.
+
+    Parameters
+    ----------
+    low, high : array-like of shape (n_samples, n_coverages)
+        Ends of the intervals.
+    y : array-like of shape (n_samples,)
+        Targets.
+    coverage : array-like of shape (n_coverages,)
+        What the intervals are to hold.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where `plot` has drawn.
+    figure_ : matplotlib Figure
+        The figure of the axes.
+    bands_ : list of matplotlib PolyCollection
+        The bands, one for each coverage.
+    line_ : matplotlib Line2D
+        The targets.
+
+    See Also
+    --------
+    progressive_validation : Coverage and width over a stream.
+
+    Examples
+    --------
+    >>> from sklearn_nag.model_selection import IntervalDisplay
+    >>> display = IntervalDisplay([[0.0], [1.0]], [[2.0], [3.0]], [1.0, 3.5], [0.9])
+    >>> display.held
+    array([0.5])
+    """
+
+    def __init__(self, low: ArrayLike, high: ArrayLike, y: ArrayLike, coverage: ArrayLike):
+        self.low, self.high = (np.asarray(end, dtype=np.float64) for end in (low, high))
+        self.y, self.coverage = np.asarray(y, dtype=np.float64), check_coverage(coverage)
+        shape = (len(self.y), len(self.coverage))
+        if not self.low.shape == self.high.shape == shape:
+            raise ValueError(f"low and high have shapes {self.low.shape} and {self.high.shape}; they must be {shape}.")
+        within = (self.low <= self.y[:, None]) & (self.y[:, None] <= self.high)
+        self.held: np.ndarray = within.mean(axis=0)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Rows,
+        y: ArrayLike,
+        *,
+        coverage: float | ArrayLike = (0.5, 0.9),
+        ax: Axes | None = None,
+    ) -> Self:
+        """Draw the intervals of a regressor with one output.
+
+        Parameters
+        ----------
+        estimator : estimator
+            Fitted, with ``predict_interval``.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            Targets.
+        coverage : float or array-like of shape (n_coverages,), default=(0.5, 0.9)
+            What the intervals are to hold.
+        ax : matplotlib Axes, optional
+            Where to draw; new ones by default.
+
+        Returns
+        -------
+        IntervalDisplay
+            The display, drawn.
+        """
+        coverages = check_coverage(coverage)
+        interval = estimator.predict_interval(X, coverages)
+        y = flat(as_floats(y, "y"), estimator)
+        return cls(interval[:, 0], interval[:, 1], y, coverages).plot(ax=ax)
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw the bands, infinite ones over all the axes, and the targets; the legend has the share within each.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; new ones by default.
+
+        Returns
+        -------
+        IntervalDisplay
+            The display itself.
+        """
+        ax = _axes_or_new(ax)
+        from matplotlib.colors import to_rgb
+
+        self.ax_, self.figure_ = ax, ax.figure
+        rows, order = np.arange(len(self.y)), np.argsort(-self.coverage)
+        shades = 1.0 - np.outer(np.linspace(0.3, 0.7, len(order)), 1.0 - np.array(to_rgb("C0")))  # wider ones are paler
+        ends = np.stack([self.low, self.high])
+        ax.update_datalim([(0, value) for value in (*ends.flat, *self.y)])
+        ax.autoscale_view()
+        bound = ax.get_ybound()
+        low, high = np.where(np.isinf(ends), np.clip(ends, *bound), ends)
+        self.bands_ = [
+            ax.fill_between(
+                rows,
+                low[:, i],
+                high[:, i],
+                step="mid",
+                color=shade,
+                linewidth=0,
+                label=f"asked {self.coverage[i]:.3g}, got {self.held[i]:.3f}",
+            )
+            for i, shade in zip(order, shades)
+        ]
+        self.line_: Line2D = ax.plot(rows, self.y, ".", color="black", markersize=3, label="target")[0]
+        ax.set(xlabel="row", ylabel="target")
+        ax.set_ybound(*bound)
         ax.legend()
         return self
 
