@@ -30,12 +30,7 @@ class _FTRLRule(OnlineLinear):
         for name in ("beta", "power_t", "l1", "l2"):
             check_number(name, getattr(self, name), min_val=0)
         check_flag("positive", self.positive)
-        check_half_life(self.half_life)
-        if self.half_life is not None and self.normalization == "max":
-            raise ValueError(
-                "half_life needs normalization='auto', 'rms' or None, as the largest value of a feature cannot fade; "
-                "got normalization='max'."
-            )
+        check_half_life(self.half_life, normalization=self.normalization)
         if self.regularizer == "entropy" and (self.l1 or self.l2):
             raise ValueError(
                 f"regularizer='entropy' takes no l1 and l2, as radius bounds its weights; got l1={self.l1!r}, "
@@ -60,9 +55,6 @@ class _FTRLRule(OnlineLinear):
     @property
     def _fixed(self):
         return (*super()._fixed, "normalization", "regularizer", "half_life")
-
-    def _centred(self, is_sparse):
-        return super()._centred(is_sparse) and not (self.centering == "auto" and self.normalization is None)
 
     @property
     def _why_useless(self):

@@ -67,16 +67,11 @@ class _NAGRule(OnlineLinear):
         check_number("alpha", self.alpha, min_val=0)
         check_number("epsilon", self.epsilon, min_val=0)
         check_number("l1_ratio", self.l1_ratio, min_val=0, max_val=1, options=(None,))
-        check_half_life(self.half_life, options=("auto", None))
+        check_half_life(self.half_life, ("auto", None), self.normalization)
         if isinstance(self.half_life, str) and vars(self).get("_eta0s"):
             raise ValueError(
                 "half_life='auto' mixes models, and a sweep over learning rates keeps them apart: give the "
                 "estimator one half_life, or eta0='auto', which mixes both."
-            )
-        if self.half_life is not None and self.normalization == "max":
-            raise ValueError(
-                "half_life needs normalization='auto', 'rms' or None, as the largest value of a feature cannot fade; "
-                "got 'max'."
             )
         if self.half_life is not None and type(self.average) is int:
             raise ValueError(f"half_life needs average='auto', True or False; got {self.average!r}.")
@@ -124,9 +119,6 @@ class _NAGRule(OnlineLinear):
         if name == "eta0":  # one number may follow another
             return (old == "auto") != (new == "auto")
         return super()._breaks(name, old, new)
-
-    def _centred(self, is_sparse):
-        return super()._centred(is_sparse) and not (self.centering == "auto" and self.normalization is None)
 
     @property
     def _why_useless(self):

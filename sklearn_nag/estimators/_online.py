@@ -151,7 +151,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         """Whether the parameters ask for features to be centred, where rows are sparse or not."""
         is_sparse = is_sparse and not self._selective
         if self.centering == "auto":
-            return not is_sparse and self.fit_intercept
+            return not is_sparse and self.fit_intercept and getattr(self, "normalization", "rms") is not None
         if self.centering and is_sparse:
             raise ValueError(
                 f"centering=True needs dense X with normalization={self.normalization!r}: subtracting means would "

@@ -162,12 +162,17 @@ def check_number(name, value, kind=Real, *, min_val=None, max_val=None, include_
     raise InvalidParameterError(name, allowed, shown(value), hint)
 
 
-def check_half_life(value, options=(None,)):
+def check_half_life(value, options=(None,), normalization=None):
     """Raise unless ``value`` is a number of rows after which what was learnt can count half, or one of the options."""
     if value is True:  # which as a number is 1
         allowed = " or ".join([*map(repr, options), "a float in the range [1, inf)"])
         raise InvalidParameterError("half_life", allowed, "True")
     check_number("half_life", value, min_val=1, options=options)
+    if value is not None and normalization == "max":
+        raise ValueError(
+            "half_life needs normalization='auto', 'rms' or None, as the largest value of a feature cannot fade; got "
+            "'max'."
+        )
 
 
 def as_float(value):
