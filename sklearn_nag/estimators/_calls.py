@@ -81,7 +81,7 @@ class Turn:
         return copy
 
     def undo(self, estimator):
-        """Make ``estimator`` what it was before the call; what of this has been done may be done again."""
+        """Make ``estimator`` what it was before the call; also once more."""
         if self.in_place is not None:
             self.in_place.restore()
         set_attributes(estimator, self.before)
@@ -192,10 +192,7 @@ def _of_public_class(error, method, owner):
 
 
 def _after_fork():
-    """Undo the calls of threads that a forked process does not have, those within others first, and free their locks.
-
-    Compiled code may have been in the midst of any write: what undoes it was copied before, and is read alone.
-    """
+    """Undo the calls of threads that a forked process lacks, those within others first, and free their locks."""
     global _making
     _making = threading.RLock()
     for estimator, turn in sorted(_turns.items(), key=lambda pair: -pair[1].number):

@@ -100,14 +100,7 @@ def put_back(state, arrays):
 class Preparation:
     """What a row needs before it can be learnt, and few rows do: done in NumPy, as by the definition.
 
-    Parameters
-    ----------
-    state : LinearState
-        The model that learns.
-    tables : tuple of ndarray
-        What `workspace` has returned.
-    clock : ndarray
-        Its first entry is the total weight of the rows learnt so far.
+    ``tables`` are what `workspace` has returned.
     """
 
     def __init__(self, state, tables, clock):
@@ -247,21 +240,9 @@ def in_own_lines(array):
 
 
 def layout_of(module, rule, scratch):
-    """Class for the first row of each field that models by a class of rules may have, and of scratch below them.
+    """Class of named tuples for the first row of each field of models by a class of rules, and of scratch below them.
 
-    Parameters
-    ----------
-    module : str
-        Where the class is to be, as ``Fields``.
-    rule : type
-        Class of the rules.
-    scratch : tuple of str
-        Names of the rows for intermediate results.
-
-    Returns
-    -------
-    type
-        Of named tuples; 0 stands for what is absent.
+    It is to be in ``module`` as ``Fields``; 0 stands for what is absent.
     """
     names = (*(field.name for field in rule.FIELDS), *scratch)
     return namedtuple("Fields", names, defaults=[0] * len(names), module=module)

@@ -194,10 +194,7 @@ MixedRule.State = MixedState
 
 
 class MixedUndo:
-    """What all models were before a call that changes them.
-
-    ``first`` is that of the model that never forgets, and of what is common to all; ``others`` are those of the others.
-    """
+    """What all models were before a call: `Undo` of the ``first``, with what is common to all, and of the others."""
 
     def __init__(self, first, others):
         self.state, self.first, self.others = first.state, first, others

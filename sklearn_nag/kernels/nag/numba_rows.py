@@ -812,15 +812,7 @@ class Bench:
     """What a model is learnt on: arrays beside its own, and what compiled code takes of them and of the rule.
 
     For dense rows that of a small model is kept from call to call, as single rows come faster than it is made.
-
-    Parameters
-    ----------
-    state : State
-        The model.
-    loss : object
-        The loss.
-    tables : tuple of ndarray
-        What `workspace` has returned.
+    ``tables`` are what `workspace` has returned.
     """
 
     def __init__(self, state, loss, tables):

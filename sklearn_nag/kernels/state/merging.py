@@ -96,16 +96,7 @@ def mean_move(state, other):
 def intercept_move(state, other, weight):
     """What the constant column gains as means of columns and targets become those of another model.
 
-    Parameters
-    ----------
-    state, other : LinearState
-        Models with the same lifts and origins.
-    weight : ndarray of shape (n_heads, n_columns)
-        Weights of ``state`` by lifted columns, in units of the target.
-
-    Returns
-    -------
-    ndarray of shape (n_heads,)
+    Both have the same lifts and origins; ``weight`` has those of ``state`` by lifted columns, in units of the target.
     """
     rule = state.rule
     move = np.tile(mean_move(state, other), rule.n_heads // rule.n_targets)
@@ -136,21 +127,9 @@ def move_targets(state, origin):
 
 
 def prepare(states, base, relift=relift_columns, move_origin=move_columns, move_targets=move_targets):
-    """`Parts` of models by one rule; None where at most one has learnt anything after ``base``.
+    """`Parts`, of copies, of models by one rule; None where at most one has learnt anything after ``base``.
 
-    Parameters
-    ----------
-    states : list of LinearState
-        Models by the same rule, of as many columns.
-    base : LinearState or None
-        What they went on from.
-    relift, move_origin, move_targets : callable
-        What a family does to a copy when lifts change, and the origins of columns and targets.
-
-    Returns
-    -------
-    Parts or None
-        With copies alone: the models stay as they are.
+    The callables are what a family does to a copy when lifts change, and the origins of columns and targets.
     """
     rule, n_features = states[0].rule, states[0].n_features
     empty = rule.State.new(rule, n_features)

@@ -643,15 +643,7 @@ class BoundedState(LinearState):
 
 
 class Undo:
-    """What a model was before a call that changes it.
-
-    Parameters
-    ----------
-    state : LinearState
-        The model.
-    named : ndarray of int, optional
-        The columns that the call may change; all by default.
-    """
+    """What a model was before a call that may change the columns that are ``named``, by default all."""
 
     def __init__(self, state, named=None):
         state.G_before = state.columns_before = None

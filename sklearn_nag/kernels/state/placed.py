@@ -259,14 +259,9 @@ class PlacedState:
         return Undo(self, self.features() if named is None else distinct(named, self.n_features))
 
     def learn(self, learn_rows, loss, X, y, sample_weight, order, predictions):
-        """Learn rows, so many at a time as name columns that take little memory.
+        """Learn rows by ``learn_rows``, `sklearn_nag.kernels.learn`, on the model of the columns that they name.
 
-        Parameters
-        ----------
-        learn_rows : callable
-            `sklearn_nag.kernels.learn`, which does so on the model of the columns that rows name.
-        loss, X, y, sample_weight, order, predictions
-            As it takes them.
+        These are so many at a time as take little memory.
         """
         X, most = sparse.csr_array(X), AT_ONCE // len(self.store.table)
         at_once = next(pieces_of(X, most)).stop == X.shape[0]
@@ -366,16 +361,9 @@ class PlacedState:
 
 
 class Undo:
-    """What a model was before a call that changes it: see `sklearn_nag.kernels.state.model.Undo`.
+    """As `sklearn_nag.kernels.state.model.Undo`, of a model and the ``features`` that a call may change.
 
     A store that is replaced stays as it was, so what is copied are the columns that the call names.
-
-    Parameters
-    ----------
-    state : PlacedState
-        The model.
-    features : ndarray of int
-        Those that the call may change.
     """
 
     def __init__(self, state, features):

@@ -17,25 +17,12 @@ _ENTRIES, _TOGETHER = 2048, 32  # sparse rows that share a block: up to so many 
 
 
 def learn_in_blocks(learn_block, state, loss, X, y, sample_weight, order, predictions, learn_together=None):
-    """Learn rows of positive weight, some at a time.
+    """Learn rows of positive weight, some at a time, as `sklearn_nag.kernels.learn` has them.
 
-    Parameters
-    ----------
-    learn_block : callable
-        ``learn_block(state, columns, loss, x, y, c, played)`` learns the dense rows ``x`` of shape (n_rows, n_columns),
-        in float64, on some or all columns of the state, and fills ``played`` with the predictions made for them.
-    state : LinearState
-        Changed in place.
-    loss, X, y, sample_weight, order, predictions
-        As `sklearn_nag.kernels.learn` has them.
-    learn_together : callable, optional
-        As ``learn_block``, for sparse rows as a dense block of all columns that any of them names. What it makes of a
-        row must be the same, bit for bit, whatever rows share the block. By default sparse rows are learnt one by one.
-
-    Raises
-    ------
-    Diverged
-        When a prediction or a clock overflows.
+    ``learn_block(state, columns, loss, x, y, c, played)`` learns the dense rows ``x`` of shape (n_rows, n_columns), in
+    float64, on some or all columns of the state, and fills ``played`` with the predictions made for them. So does
+    ``learn_together``, if given, for sparse rows as a dense block of all columns that any of them names. What it makes
+    of a row must be the same, bit for bit, whatever rows share the block. By default they are learnt one by one.
     """
     with np.errstate(all="ignore"):
         by_row = not isinstance(X, np.ndarray) and state.rule.lazy
@@ -133,19 +120,8 @@ def _few(X, rows, learn_together):
 def gather_rows(state, places, values):
     """CSR rows as dense ones on the columns that any of them names, on the frequent ones, and on the constant 1.
 
-    Parameters
-    ----------
-    state : LinearState
-        The model that is to learn them.
-    places, values : list of ndarray
-        Columns that each row names, in any order and more than once, and their values.
-
-    Returns
-    -------
-    index : ndarray of int
-        The columns, in order.
-    x : ndarray of shape (n_rows, n_columns)
-        The rows.
+    ``places`` are the columns that each row names, in any order and more than once. Returned are the columns, in order,
+    and the rows.
     """
     intercept, lengths = state.rule.intercept, [len(row) for row in places]
     places, values = np.concatenate(places), np.concatenate(values)

@@ -76,18 +76,9 @@ def _switch_frequent_for(state, columns, x, c, before=None):
 
 
 def prepare_row(state, columns, x, c):
-    """Do what a row needs that makes columns frequent or rare, or calls for other lifts, before it is learnt.
+    """Do what a row of weight ``c`` needs that makes columns frequent or rare, or calls for other lifts.
 
-    Parameters
-    ----------
-    state : LinearState
-        With the total weight of the rows before.
-    columns : Columns
-        All columns or those that the row visits, after the penalty that is due. Changed in place.
-    x : ndarray of shape (n_columns,)
-        The row.
-    c : float
-        Its weight.
+    That is before it is learnt, to all ``columns`` or those that the row visits, after the penalty that is due.
     """
     with np.errstate(all="ignore"):
         if state.rule.selective:
@@ -108,19 +99,7 @@ def begin_at(rule, columns, lifted):
 def running(combine, first, rows):
     """``first``, and what ``combine``, a ufunc, makes of it and the rows one by one, with the same bits for any width.
 
-    Parameters
-    ----------
-    combine : ufunc
-        Such as `numpy.add`.
-    first : ndarray of shape (n_columns,)
-        The value before the rows.
-    rows : ndarray of shape (n_rows, n_columns)
-        What is combined with it.
-
-    Returns
-    -------
-    ndarray of shape (n_rows + 1, n_columns)
-        The values before each row and after the last.
+    These are the values before each row and after the last.
     """
     values = np.empty((len(rows) + 1, rows.shape[1]))
     values[0], values[1:] = first, rows

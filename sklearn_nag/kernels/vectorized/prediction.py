@@ -52,17 +52,8 @@ def is_narrow(state):
 def predict_few(state, X):
     """As `predict`, for few dense rows that surely stay in range, as most do: without what watches the others.
 
-    Parameters
-    ----------
-    state : State
-        Left as it is.
-    X : ndarray of shape (n_rows, n_features)
-        At least one number of float32 or float64, at most `FEW`; NaN and infinity are as any that are too large.
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_played) or None
-        None where any may leave the range, or where models need more.
+    ``X`` has at least one number, at most `FEW`; NaN and infinity are as any that are too large. Returned is None where
+    any may leave the range, or where models need more.
     """
     if state.rule.clip is not None and (models := state.models()):
         parts = [predict_few(model, X) for _, model in models]
@@ -182,17 +173,8 @@ def clipped(state, p):
 def contributions(state, X):
     """What each feature adds to the decision values, before these are clipped, and what is added whatever the row.
 
-    Parameters
-    ----------
-    state : State
-        Left as it is.
-    X : ndarray or CSR array of shape (n_rows, n_features)
-        Finite float32 or float64.
-
-    Returns
-    -------
-    list of (ndarray or CSR array) of shape (n_rows, n_features + 1), one for each prediction of the kernel
-        ``u (x - mean) / s`` of dense rows, ``u x / s`` of sparse ones, and the rest.
+    A list of arrays of shape (n_rows, n_features + 1), CSR for CSR rows, one for each prediction of the kernel:
+    ``u (x - mean) / s`` of dense rows, ``u x / s`` of sparse ones, and the rest.
     """
     if models := state.models():
         parts = [(share, contributions(model, X)) for share, model in models]
