@@ -31,7 +31,7 @@ from ._dates import read_date
 from ._frames import DATES, EMPTY, NUMBERS, WORDS, Column, Table, read_table, side_by_side
 from ._numbers import is_missing_word
 from ._rows import loops
-from ._steps import check_step, is_left_out, keep, learn_step, merge_steps, numeric_outputs, places_in
+from ._steps import check_step, is_left_out, learn_step, merge_steps, numeric_outputs, places_in, undone_on_error
 
 
 class Columns(NamedTuple):
@@ -285,19 +285,14 @@ class OnlineColumnTransformer(OnlineTransformer):
                 check_as_made(made, given.get(name), name)
         columns = self._columns(table, first)
         self._state = self._state._replace(kinds=self._kinds(columns))
-        restore = [keep(step) for step in (() if first else self._parts())]
-        try:
-            with config_context(transform_output="default"):  # as `transform` has it, for steps within steps
-                blocks = self._blocks(columns, table, refits, y)
-                if first:
-                    heads = [self._head(entry, columns, table) for entry in self._fitted]
-                    self._widths = tuple(0 if head is None else _two_dimensional(head).shape[1] for head in heads)
-                    self._is_dense = tuple(not sparse.issparse(head) for head in heads)
+        # The output is set as `transform` has it, for steps within steps.
+        with undone_on_error(() if first else self._parts()), config_context(transform_output="default"):
+            blocks = self._blocks(columns, table, refits, y)
+            if first:
+                heads = [self._head(entry, columns, table) for entry in self._fitted]
+                self._widths = tuple(0 if head is None else _two_dimensional(head).shape[1] for head in heads)
+                self._is_dense = tuple(not sparse.issparse(head) for head in heads)
             return stacked(blocks, table.n_rows) if transform else None
-        except BaseException:
-            for undo in restore:
-                undo()
-            raise
 
     def _blocks(self, columns, table, refits, y):
         """What transformers make of columns that they learn; nothing where they are fitted anew."""

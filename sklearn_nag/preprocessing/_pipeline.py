@@ -18,7 +18,6 @@ from ..estimators._validation import named_models
 from ._steps import (
     check_step,
     is_left_out,
-    keep,
     learn_step,
     learns,
     merge_steps,
@@ -26,6 +25,7 @@ from ._steps import (
     places_in,
     tell_numeric,
     transformed,
+    undone_on_error,
 )
 
 if TYPE_CHECKING:
@@ -139,7 +139,8 @@ class OnlinePipeline(Pipeline):
         self : object
             The fitted pipeline.
         """
-        self._undone_on_error(lambda told: self._telling(told).fit(X, y, **params), refits=True)
+        with self._undone_on_error(refits=True) as told:
+            self._telling(told).fit(X, y, **params)
         return self
 
     @available_if(_last_can("transform"))
@@ -161,7 +162,8 @@ class OnlinePipeline(Pipeline):
         {ndarray, sparse matrix, data frame}
             The rows transformed.
         """
-        return self._undone_on_error(lambda told: self._telling(told).fit_transform(X, y, **params), refits=True)
+        with self._undone_on_error(refits=True) as told:
+            return self._telling(told).fit_transform(X, y, **params)
 
     @available_if(_can_learn)
     @unchanged_on_error
@@ -200,7 +202,8 @@ class OnlinePipeline(Pipeline):
         TypeError
             For a step that has to see all rows first.
         """
-        self._undone_on_error(lambda told: self._partial_fit(X, y, classes, sample_weight, params, told))
+        with self._undone_on_error() as told:
+            self._partial_fit(X, y, classes, sample_weight, params, told)
         return self
 
     @available_if(_last_can("transform"))
@@ -218,17 +221,9 @@ class OnlinePipeline(Pipeline):
         {ndarray, sparse matrix, data frame}
             The rows transformed.
         """
-
-        def learn(told):
-            self._check_steps(self.steps)
-            rows, before = X, []
-            for _, step in self.steps:
-                told.append(tell_numeric(step, before))
-                rows = learn_step(step, rows)
-                before.append(step)
-            return rows
-
-        return self._undone_on_error(learn)
+        self._check_steps(self.steps)
+        with self._undone_on_error() as told:
+            return self._learnt(self.steps, X, None, {}, told)
 
     @available_if(_last_can("predict_interval"))
     def predict_interval(self, X: Any, coverage: float | ArrayLike = 0.9, **params: Any) -> np.ndarray:
@@ -298,19 +293,22 @@ class OnlinePipeline(Pipeline):
 
     def _partial_fit(self, X, y, classes, sample_weight, params, told):
         self._check_steps(self.steps[:-1])
-        of_steps, before = self._params_of_steps(sample_weight, params), []
-        for name, step in self.steps[:-1]:
-            told.append(tell_numeric(step, before))
+        *before, (name, last) = self.steps
+        of_steps = self._params_of_steps(sample_weight, params)
+        X = self._learnt(before, X, y, of_steps, told)
+        told.append(tell_numeric(last, [step for _, step in before]))
+        if learns(last):
+            options = {} if classes is None else {"classes": classes}
+            last.partial_fit(X, y, **options, **of_steps.get(name, {}))
+        else:
+            self._check_steps(self.steps[-1:])
+
+    def _learnt(self, steps, X, y, of_steps, told):
+        """Rows as these steps, the first ones, have transformed them while they learnt them."""
+        for i, (name, step) in enumerate(steps):
+            told.append(tell_numeric(step, [other for _, other in steps[:i]]))
             X = learn_step(step, X, y, of_steps.get(name))
-            before.append(step)
-        name, last = self.steps[-1]
-        told.append(tell_numeric(last, before))
-        if is_left_out(last) or not learns(last):
-            if not is_left_out(last):
-                check_step(name, last)
-            return
-        options = {} if classes is None else {"classes": classes}
-        last.partial_fit(X, y, **options, **of_steps.get(name, {}))
+        return X
 
     def _check_steps(self, steps):
         if not self.steps:
@@ -355,18 +353,8 @@ class OnlinePipeline(Pipeline):
             return super()
         return Pipeline(steps, transform_input=self.transform_input, verbose=self.verbose)
 
-    def _undone_on_error(self, learn, refits=False):
-        """What ``learn`` returns; where it raises, the steps are as they were before."""
-        restore = [keep(step, refits) for _, step in self.steps]
-        told: list = []
-        try:
-            return learn(told)
-        except BaseException:
-            for undo in reversed(told):
-                undo()
-            for undo in restore:
-                undo()
-            raise
+    def _undone_on_error(self, refits=False):
+        return undone_on_error([step for _, step in self.steps], refits)
 
     @property
     def numeric_outputs_(self) -> np.ndarray:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import joblib
@@ -115,15 +116,18 @@ def _within(values):
             yield value
 
 
-def keep(step: Any, refits: bool = False) -> Callable[[], None]:
-    """A function that makes a step again what it is now; see `kept`."""
-    before = kept(step, refits)
-
-    def restore():
+@contextmanager
+def undone_on_error(steps: Iterable, refits: bool = False) -> Iterator[list]:
+    """A ``with`` block that, where it raises, makes steps what they were, after calls that it lists; see `kept`."""
+    before, told = [pair for step in steps for pair in kept(step, refits)], []  # type: ignore[var-annotated]
+    try:
+        yield told
+    except BaseException:
+        for undo in reversed(told):
+            undo()
         for part, attributes in before:
             set_attributes(part, attributes)
-
-    return restore
+        raise
 
 
 def numeric_outputs(steps: Iterable) -> np.ndarray | None:
