@@ -11,7 +11,7 @@ from sklearn.utils import Bunch
 
 from .. import kernels
 from ..estimators._online import OnlineLinear
-from ..estimators._parameters import check_parameters, shown
+from ..estimators._parameters import HasNamedParts, check_parameters, shown
 from ..estimators._saved import check_integer
 from ..model_selection._streams import StreamPipeline, count_rows, saying, slice_rows, slice_weights
 from ..preprocessing._base import OnlineTransformer
@@ -20,60 +20,13 @@ from ..preprocessing._steps import transformed
 GROWTH = 1.25  # of the number of rows from one look at averaged weights to the next
 
 
-class NamedEstimators(BaseEstimator):
-    """Base of estimators with a parameter ``estimators``, a list of names and estimators, or None for a default list.
-
-    The estimators and their parameters are parameters, too: ``name`` and ``name__parameter``.
-    """
+class NamedEstimators(HasNamedParts):
+    """Base of estimators with a parameter ``estimators``, a list of names and estimators, or None for default ones."""
 
     estimators: list[tuple[str, BaseEstimator]] | None
+    _list_of_parts = "estimators"
 
-    def get_params(self, deep=True):
-        """Get parameters by name.
-
-        Parameters
-        ----------
-        deep : bool, default=True
-            Whether to add the estimators by their names, and their parameters as ``name__parameter``.
-
-        Returns
-        -------
-        dict
-            Values by name.
-        """
-        own = super().get_params(deep=False)
-        if not deep:
-            return own
-        nested = {}
-        for name, estimator in self._pairs():
-            nested[name] = estimator
-            nested.update((f"{name}__{key}", value) for key, value in estimator.get_params(deep=True).items())
-        return {**nested, **own}
-
-    def set_params(self, **params):
-        """Set parameters by name; ``estimators`` first, then single estimators, then parameters of these.
-
-        Parameters
-        ----------
-        **params : dict
-            Values by name, as `get_params` names them.
-
-        Returns
-        -------
-        self : object
-            The estimator.
-        """
-        params = dict(params)
-        if "estimators" in params and "estimators" in super().get_params(deep=False):
-            self.estimators = params.pop("estimators")
-        pairs = self._pairs()
-        replaced = {name: params.pop(name) for name, _ in pairs if name in params}
-        if replaced:
-            self.estimators = [(name, replaced.get(name, estimator)) for name, estimator in pairs]
-        return super().set_params(**params)
-
-    def _pairs(self):
-        """Names and estimators that were given, as far as ``estimators`` is a list of them."""
+    def _entries(self):
         try:
             return [(name, estimator) for name, estimator in self.estimators if hasattr(estimator, "get_params")]
         except (TypeError, ValueError):

@@ -6,8 +6,10 @@ import functools
 import inspect
 from numbers import Integral, Real
 from operator import attrgetter
+from typing import Any, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
 _LARGEST_INT, _LARGEST_SEED = 2**63 - 1, 2**32 - 1
@@ -24,6 +26,61 @@ def parameter_names(estimator_class):
 def reader_of_parameters(estimator_class):
     """Function that returns the values of all parameters of an estimator of a class, as a tuple."""
     return attrgetter(*parameter_names(estimator_class))
+
+
+class HasNamedParts(BaseEstimator):
+    """Base of what has a parameter that is a list of named parts, which are parameters themselves, as theirs are.
+
+    A class names that parameter as ``_list_of_parts``, and gives its tuples ``(name, part, ...)`` by ``_entries``, none
+    where it is wrong.
+    """
+
+    _list_of_parts: str
+
+    def _entries(self):
+        raise NotImplementedError
+
+    def get_params(self, deep: bool = True) -> dict:
+        """Get parameters by name.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether to add the parts by their names, and their parameters as ``name__parameter``.
+
+        Returns
+        -------
+        dict
+            Values by name.
+        """
+        own = super().get_params(deep=deep)
+        nested = {}
+        for name, part, *_ in self._entries() if deep else ():
+            nested[name] = part
+            if hasattr(part, "get_params"):
+                nested.update((f"{name}__{key}", value) for key, value in part.get_params(deep=True).items())
+        return {**nested, **own}
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name: the list of parts first, then single ones, then theirs.
+
+        Parameters
+        ----------
+        **params : dict
+            Values by name, as `get_params` names them.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+        """
+        parts = self._list_of_parts
+        if parts in params and parts in self.get_params(deep=False):
+            setattr(self, parts, params.pop(parts))
+        entries = self._entries()
+        if any(name in params for name, *_ in entries):
+            setattr(self, parts, [(name, params.pop(name, part), *rest) for name, part, *rest in entries])
+        return super().set_params(**params)
 
 
 class InvalidParameterError(ValueError, TypeError):

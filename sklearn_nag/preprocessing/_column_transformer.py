@@ -17,6 +17,7 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 
 from ..estimators._calls import between_calls, unchanged_on_error
 from ..estimators._parameters import (
+    HasNamedParts,
     InvalidParameterError,
     check_as_made,
     check_flag,
@@ -94,7 +95,7 @@ class _Changed(Column):
         return np.array(values, dtype=dtype)[codes]
 
 
-class OnlineColumnTransformer(OnlineTransformer):
+class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
     """Gives columns of a table to transformers, and puts what these make of them side by side, row by row in a stream.
 
     As `sklearn.compose.ColumnTransformer`, and each transformer learns as in an `OnlinePipeline`: by
@@ -181,49 +182,9 @@ class OnlineColumnTransformer(OnlineTransformer):
 
     # -- parameters
 
-    def get_params(self, deep: bool = True) -> dict:
-        """Get parameters by name.
-
-        Parameters
-        ----------
-        deep : bool, default=True
-            Whether to add the transformers by their names, and their parameters as ``name__parameter``.
-
-        Returns
-        -------
-        dict
-            Values by name.
-        """
-        own = super().get_params(deep=deep)
-        nested = {}
-        for name, transformer, _ in self._entries() if deep else ():
-            nested[name] = transformer
-            if hasattr(transformer, "get_params"):
-                nested.update((f"{name}__{key}", value) for key, value in transformer.get_params(deep=True).items())
-        return {**nested, **own}
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters by name: ``transformers`` first, then single ones, then theirs.
-
-        Parameters
-        ----------
-        **params : dict
-            Values by name, as `get_params` names them.
-
-        Returns
-        -------
-        self : object
-            The transformer.
-        """
-        if "transformers" in params:
-            self.transformers = params.pop("transformers")
-        entries = self._entries()
-        if any(name in params for name, _, _ in entries):
-            self.transformers = [(name, params.pop(name, step), columns) for name, step, columns in entries]
-        return super().set_params(**params)
+    _list_of_parts = "transformers"
 
     def _entries(self):
-        """The parameter ``transformers``; nothing where it is wrong."""
         entries = self.transformers
         fits = isinstance(entries, list | tuple) and all(isinstance(e, tuple) and len(e) == 3 for e in entries)
         return list(entries) if fits and all(isinstance(name, str) for name, _, _ in entries) else []
