@@ -305,7 +305,6 @@ class OnlineBootstrap(LearnsInPlace, MetaEstimatorMixin, BaseEstimator):
 
     def _each(self, method, X):
         """What a method of each copy returns."""
-        check_fitted(self)
         return np.stack([getattr(model, method)(X) for model in self.estimators_])
 
     @between_calls

@@ -21,7 +21,7 @@ from ..estimators._nag import NAGClassifier, NAGRegressor
 from ..estimators._parameters import check_as_begun, check_number, parameter_names
 from ..estimators._passes import SEARCHED_FROM, Stopping, are_held_out
 from ..estimators._scale_invariant import ScaleInvariantRegressor
-from ..estimators._shared_docs import ALL, entries
+from ..estimators._shared_docs import entries
 from ..estimators._validation import check_alike, class_codes, named_models
 from ..model_selection._effects import rows_and_weights
 from ..model_selection._streams import take_rows
@@ -34,10 +34,11 @@ from ..preprocessing._places import Columns, ToldNumbers, check_columns, places_
 from ..preprocessing._rows import dense
 from ..uncertainty import quantiles
 from ._experts import Expert
+from ._hedge import DOCS as HEDGE
 from ._hedge import HedgeClassifier, HedgeRegressor
 from ._mixture import LARGEST, added_up
 
-_DOCS = ALL | entries("""
+_DOCS = HEDGE | entries("""
 columns : "auto" or list, default="auto"
     Which columns get curves and cells: a list of places, of names or patterns of names, or of True and False for each
     column. ``"auto"`` takes all columns of arrays and data frames. Of sparse rows it takes those that
@@ -76,10 +77,6 @@ weights_ : ndarray of shape (n_estimators,)
 expert_losses_ : ndarray of shape (n_estimators,)
     Mean progressive loss of each of them, over the rows but the first; NaN before. Those that sleep, or slept, have
     that of others until they woke.
-progressive_loss_ : float
-    The same of the mixture.
-regret_ : float
-    Total progressive loss of the mixture, less that of the best of them; negative where it beats all.
 t_ : float
     Total weight of the rows but the first.
 estimators_ : list of OnlinePipeline
@@ -87,11 +84,6 @@ estimators_ : list of OnlinePipeline
     ``"refocused"``. ``"finer"`` cells take the place of these. There are no ``"products"`` of more
     than 90 columns. Regressors have ``"exact_lines"`` and ``"exact_curves"``, too, as far as these have no more than
     192 columns, the loss is the squared error and nothing is forgotten.
-named_estimators_ : `sklearn.utils.Bunch`
-    The same by name.
-validation_losses_ : ndarray of shape (n_passes,)
-    Mean loss on the rows held out after each pass by which `fit` searched for the number of passes; empty where it did
-    not.
 """)
 
 _NOTES = {
@@ -556,16 +548,18 @@ class _LinesCurvesCells(ToldNumbers):
 
     def _check_whole(self):
         super()._check_whole()
-        if self._early is not None and self.__sklearn_is_fitted__():
+        if not self.__sklearn_is_fitted__():
+            return
+        if self._early is not None:
             early, columns = self._early, self._experts[-1].transformers[0][1].columns
             n_columns = self.n_features_in_ if isinstance(columns, str) else len(columns)
             kept = isinstance(early, np.ndarray) and early.dtype == np.float64 and early.shape[1:] == (n_columns,)
             if not kept or len(early) > self._n_new or np.isinf(early).any():
                 raise ValueError("_early is not the first rows")
-        if self._looked is not None and self.__sklearn_is_fitted__():
+        if self._looked is not None:
             kernels.check_array("_looked", self._looked, (2 + len(self._totals),))
             kernels.check_finite("_looked", self._looked)
-        if self._asleep is not None and self.__sklearn_is_fitted__():
+        if self._asleep is not None:
             kernels.check_array("_asleep", self._asleep, (2,))
             kernels.check_finite("_asleep", self._asleep)
             if self._names[-1] not in _GENERATIONS[1:]:
@@ -656,8 +650,7 @@ class NAGCellsClassifier(_LinesCurvesCells, WeighsClasses, HedgeClassifier):  # 
     class_weight : dict, "balanced" or None, default=None
         As of `NAGClassifier`; rows count by it, too, where learners are mixed, passes are chosen and losses averaged.
     {max_iter}
-    shuffle : bool, default=True
-        Whether `fit` goes through the rows in a new random order in each pass.
+    {shuffle}
     random_state : int, RandomState instance or None, default=None
         Order of the rows, and partitions.
 
@@ -782,12 +775,11 @@ class NAGCellsRegressor(_LinesCurvesCells, HedgeRegressor):  # type: ignore[over
     {first_rows}
     {focus_rows}
     {half_life}
-    loss : {{"squared_error", "absolute_error", "huber", "poisson", "gamma"}}, default="squared_error"
+    loss : {"squared_error", "absolute_error", "huber", "poisson", "gamma"}, default="squared_error"
         Of all learners: see `NAGRegressor`. ``"poisson"`` is for counts and ``"gamma"`` for amounts above 0. They are
         mixed by absolute errors where these or ``"huber"`` are asked for, else by squared ones.
     {max_iter}
-    shuffle : bool, default=True
-        Whether `fit` goes through the rows in a new random order in each pass.
+    {shuffle}
     random_state : int, RandomState instance or None, default=None
         Order of the rows, and partitions.
 

@@ -33,12 +33,11 @@ from ..estimators._validation import (
 )
 from ..uncertainty import quantiles
 from ._experts import Expert
-from ._mixture import Mixture
+from ._mixture import LARGEST, Mixture
 
-_LARGEST = np.finfo(np.float64).max
 _LEAST_PROBABILITY = np.finfo(np.float64).eps  # as in sklearn.metrics.log_loss
 
-_DOCS = ALL | entries("""
+DOCS = ALL | entries("""
 eta0 : float, default=1.0
     Rate of ``"hedge"`` and ``"weighted_majority"``, over the unit of the loss. With ``"hedge"``, the log loss and the
     rate 1 the mixture is Bayes's: where no row weighs more than 1 it never loses more than the logarithm of the number
@@ -100,7 +99,7 @@ def _gives_probabilities(estimator):
         return False  # as these estimators will be refused
 
 
-@share(**_DOCS, **_NOTES)
+@share(**DOCS, **_NOTES)
 class HedgeClassifier(ScoresLabels, Mixture):
     """Mixture of classifiers that learn online, weighted by how well each has predicted rows that were new to it.
 
@@ -126,8 +125,7 @@ class HedgeClassifier(ScoresLabels, Mixture):
     {blend}
     {max_iter}
     {batch_size}
-    shuffle : bool, default=True
-        Whether `fit` goes through the rows in a new random order in each pass.
+    {shuffle}
     random_state : int, RandomState instance or None, default=None
         Order of the rows.
 
@@ -387,7 +385,7 @@ class HedgeClassifier(ScoresLabels, Mixture):
         return np.log(self.predict_proba(X))
 
 
-@share(**_DOCS, **_NOTES)
+@share(**DOCS, **_NOTES)
 class HedgeRegressor(TakesNumbers, Mixture):
     """Mixture of regressors that learn online, weighted by how well each has predicted rows that were new to it.
 
@@ -411,8 +409,7 @@ class HedgeRegressor(TakesNumbers, Mixture):
     {blend}
     {max_iter}
     {batch_size}
-    shuffle : bool, default=True
-        Whether `fit` goes through the rows in a new random order in each pass.
+    {shuffle}
     random_state : int, RandomState instance or None, default=None
         Order of the rows.
 
@@ -588,7 +585,7 @@ class HedgeRegressor(TakesNumbers, Mixture):
         response = np.asarray(response, dtype=np.float64)
         response = response.reshape(len(response), -1)
         with np.errstate(over="ignore", invalid="ignore"):  # there is no range before the first row
-            least, most = np.maximum(2.0 * low - high, -_LARGEST), np.minimum(2.0 * high - low, _LARGEST)
+            least, most = np.maximum(2.0 * low - high, -LARGEST), np.minimum(2.0 * high - low, LARGEST)
         return np.minimum(np.maximum(np.where(np.isnan(response), low, response), least), most)
 
     def _advice(self, played, y):
@@ -600,7 +597,7 @@ class HedgeRegressor(TakesNumbers, Mixture):
         """Loss of each row's advice, or of mixed advice, of shape (n_rows, n_outputs)."""
         with np.errstate(over="ignore"):
             loss = losses.REGRESSION[self._begun_with["loss"]]()
-            values = np.minimum(loss.value(advice, y.reshape(advice.shape)), _LARGEST / advice.shape[1])
+            values = np.minimum(loss.value(advice, y.reshape(advice.shape)), LARGEST / advice.shape[1])
             return np.add.reduce(values, axis=1) / advice.shape[1]
 
     def _against(self, advice, y):
