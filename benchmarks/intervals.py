@@ -15,9 +15,9 @@ Widths are over those of ``split``.
 Then drawn rows of which, in the second half, one in twenty is fifty times as large as all before: the share of their
 targets within intervals of 90 % after a pass over the first half, and within those of the width that other rows get.
 
-Then what intervals hold of 500 drawn rows that are learnt after 3,000 whose targets are 0, over 20 draws, and what those
-of 90 % that `fit` leaves after few drawn rows hold of new ones, where it searches for the number of passes: the mean
-over draws, and the standard deviation.
+Then what intervals hold of 500 drawn rows that are learnt after 3,000 whose targets are 0, over 20 draws, and what
+those of 90 % that `fit` leaves after few drawn rows hold of new ones, where it searches for the number of passes: the
+mean over draws, and the standard deviation.
 
 At last, how much longer a pass takes than one that keeps nothing of its errors: the median, over 9 pairs of passes in
 turn, of the ratio of their times.

@@ -100,8 +100,8 @@ and after row ``t`` deals the share ``1 / (t + 1)`` of the weights out anew. See
 
 Cells that join (see ``focus_rows``) sleep at first: they learn, and agree with the generation before, whose losses are
 held for theirs, too. After 32 rows in which the mean of the two would have lost no more they wake, and are judged by
-themselves. Whenever rows have doubled, one of three generations leaves: the first or the third, whichever is trusted
-less, unless that is with a quarter or more. Finer ones have two more cuts from root to leaf.
+themselves. Of three generations the first or the third, whichever is trusted less, leaves when rows have doubled,
+unless that is with a quarter or more. Finer ones have two more cuts.
 
 Missing values are welcome: each column has a mark of them, and cells of their own. How a stream is cut into batches
 changes no bit.
@@ -144,15 +144,14 @@ class _LinesCurvesCells(ToldNumbers):
     half_life: Any
     random_state: Any
     _experts: list
-    # While a newcomer sleeps: what the mean of it and of the one before would have lost since it could wake last, and
-    # what that did.
+    # While a newcomer sleeps: losses of the mean of it and the one before since it could wake last, and of that one.
     _asleep: np.ndarray | None = None
     # Mean loss of the mixture between the last two looks, 0 after the first; the weight of rows and the total losses of
     # all until the last one. None before.
     _looked: np.ndarray | None = None
     _again = 0  # rows learnt in later passes
     _refocused = False  # whether a third generation has joined; none does in models saved before there was one
-    # The columns with knots of the rows so far, until the second generation takes its own from them; None after that.
+    # The columns with knots of the rows so far, until the second generation has taken its own from them.
     _early: np.ndarray | None = None
     _tried = 0  # after how many rows it could not join, as nothing was learnt that it could cut by
 
@@ -556,14 +555,12 @@ class _LinesCurvesCells(ToldNumbers):
             kept = isinstance(early, np.ndarray) and early.dtype == np.float64 and early.shape[1:] == (n_columns,)
             if not kept or len(early) > self._n_new or np.isinf(early).any():
                 raise ValueError("_early is not the first rows")
-        if self._looked is not None:
-            kernels.check_array("_looked", self._looked, (2 + len(self._totals),))
-            kernels.check_finite("_looked", self._looked)
-        if self._asleep is not None:
-            kernels.check_array("_asleep", self._asleep, (2,))
-            kernels.check_finite("_asleep", self._asleep)
-            if self._names[-1] not in _GENERATIONS[1:]:
-                raise ValueError("_asleep is about a generation of cells that is not there")
+        for name, n in (("_looked", 2 + len(self._totals)), ("_asleep", 2)):
+            if (known := getattr(self, name)) is not None:
+                kernels.check_array(name, known, (n,))
+                kernels.check_finite(name, known)
+        if self._asleep is not None and self._names[-1] not in _GENERATIONS[1:]:
+            raise ValueError("_asleep is about a generation of cells that is not there")
 
     def __setstate__(self, state):
         before = {"focus_rows": None, **self._added}

@@ -319,7 +319,7 @@ class OnlineClassifier(_labels.ScoresLabels, WeighsClasses, OnlineLinear):
         return self._played_probabilities(decision, y, weight, before)[0]
 
     def _played_probabilities(self, decision, y, weight, before):
-        """Probabilities that rows had before they were learnt, ``-log p`` of their classes, and from which it learns."""
+        """Probabilities that rows had before they were learnt, ``-log p`` of their classes, and which tell."""
         y, weight = np.asarray(y), self._weigh(y, None if weight is None else np.asarray(weight))
         told = np.ones(len(y), bool) if weight is None else weight > 0
         if before is None and told.any():

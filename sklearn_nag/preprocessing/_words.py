@@ -90,7 +90,7 @@ class _OfVocabulary(_OfWords):
         return state, self._transform_rows(state, rows) if transform else None
 
     def _numbers(self, state, rows, of_others):
-        """Number of each word; those that are not known have that ``of_others`` in the column."""
+        """Number of each word; the others of each column have that ``of_others``."""
         out = np.empty((rows.n_rows, len(rows.words)), dtype=np.int32)
         for i, (known, other) in enumerate(zip(state.places, of_others)):
             out[:, i] = np.array([known.get(word, other) for word in rows.words[i]], dtype=np.int32).take(rows.codes[i])

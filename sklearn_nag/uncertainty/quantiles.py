@@ -204,7 +204,7 @@ def _step(table, n, rows, memories):
     if rows > FIRST:
         rate = max(FLOOR, RATE * rows**-POWER)
         rate = np.maximum(rate, np.minimum(FASTER * rate, MOST))
-        rate = rate * ((mean[:, :1] > 0.0) | (misses > 0.0))  # while all sizes were 0, they are at no place
+        rate = rate * ((mean[:, :1] > 0.0) | (misses > 0.0))  # sizes of 0 alone are at no place
         np.maximum(place + rate * (misses - LEVELS * n), LOWEST, out=place)
     table[:, MISSES:] = 0.0
 
@@ -239,7 +239,7 @@ def _unknown(rows, level):
 def widths(known: Quantiles, coverage: np.ndarray) -> np.ndarray:
     """Half-widths of intervals.
 
-    Between levels quantiles are linear in the logarithm of the rate of misses, as those of exponential distributions.
+    Between levels quantiles are linear in the logarithm of the rate of misses, as of exponential distributions.
 
     Parameters
     ----------
