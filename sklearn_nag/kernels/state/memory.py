@@ -34,18 +34,9 @@ def has_room(size, copies):
 
 
 def check_room(shape, copies, what, instead):
-    """Raise `TooLarge` unless there is room for an array of doubles.
+    """Raise `TooLarge` unless there is room for so many copies of an array of doubles.
 
-    Parameters
-    ----------
-    shape : tuple of int
-        Its shape.
-    copies : int
-        How many arrays of this shape there are while one is made or used.
-    what : str
-        What it is, for the error.
-    instead : str
-        A sentence that says what to do.
+    The error says what it is, and what to do ``instead``, a sentence.
     """
     size = math.prod(shape, start=8.0)
     if size > SMALL and copies * size > (free := free_memory()):

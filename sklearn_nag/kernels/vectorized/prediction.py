@@ -15,20 +15,10 @@ WIDE = 1024  # from so many columns on, sparse rows are predicted on the columns
 
 
 def predict(state, X):
-    """Decision values for rows of raw features.
+    """Decision values for rows of raw features, dense or CSR: ``X coef^T + intercept``, of shape (n_rows, n_played).
 
-    Parameters
-    ----------
-    state : State
-        Left as it is.
-    X : ndarray or CSR array of shape (n_rows, n_features)
-        Finite float32 or float64.
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_played)
-        ``X coef^T + intercept``. Where weights or predictions would leave the range of float64, ``u x / s`` is added up
-        instead, and cut off at the largest double. Clipped, where the rule clips predictions.
+    Where weights or predictions would leave the range of float64, ``u x / s`` is added up instead, and cut off at the
+    largest double. They are clipped where the rule clips predictions.
     """
     if state.rule.clip is not None and (models := state.models()):  # as each is clipped
         return _mean(predict, models, X)
