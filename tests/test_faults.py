@@ -25,7 +25,7 @@ from sklearn_nag.kernels.full import numpy_rows
 from sklearn_nag.kernels.full.rule import solve
 from sklearn_nag.kernels.state import placed
 from sklearn_nag.kernels.state.model import LinearState, Undo
-from sklearn_nag.preprocessing import _column_transformer, _imputer, _pipeline
+from sklearn_nag.preprocessing import _imputer, _steps
 from sklearn_nag.streams import _aside, _csv, _fit, _whole
 from sklearn_nag.uncertainty import quantiles
 
@@ -116,8 +116,7 @@ def test_counts_that_do_not_add_up(monkeypatch):
 
 @HAVE_TABLES
 def test_a_table_that_changes_a_model_which_refuses_it(monkeypatch):
-    monkeypatch.setattr(_column_transformer, "keep", lambda step: lambda: None)
-    monkeypatch.setattr(_pipeline, "keep", lambda step, refits: lambda: None)
+    monkeypatch.setattr(_steps, "kept", lambda step, refits: [])
     assert "after it refused" in first_broken_table(tables.tables_resume)
 
 
