@@ -504,8 +504,8 @@ class _LinesCurvesCells(ToldNumbers):
         if others != self._names and not {*_GENERATIONS[1:]} & {*others} & {*self._names}:
             raise ValueError(
                 f"{name} has the estimators {others}, {first} {self._names}: let one model learn focus_rows "
-                "rows, by which its second generation of cells joins, or better five times as many, give copies of it "
-                "to all shards, and let these learn about as many rows each."
+                "rows, by which its second generation of cells joins (where targets differ), or better five times as "
+                "many, give copies of it to all shards, and let these learn about as many rows each."
             )
 
     @property

@@ -109,10 +109,11 @@ def unchanged_on_error(method: Method) -> Method:
         turn.check_free(self)
         with turn.lock:
             turn.before, turn.in_place, turn.at_rest, turn.number = vars(self).copy(), None, False, next(_calls)
-            with turn.changing:
-                result = undone_on_error(self, turn, *args, **kwargs)
-            turn.before, turn.in_place = {}, None
-            return result
+            try:
+                with turn.changing:
+                    return undone_on_error(self, turn, *args, **kwargs)
+            finally:
+                turn.before, turn.in_place = {}, None
 
     def undone_on_error(self, turn, *args, **kwargs):
         try:

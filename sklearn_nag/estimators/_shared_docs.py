@@ -164,7 +164,7 @@ half_life : float, "auto" or None, default=None
     several times the work, and nothing to choose. Rare quantiles leave short ones out. ``coef_`` is the mean of their
     weights, by their shares; ``scale_`` and ``mean_`` are those that never fade. Models with half-lives cannot be
     merged. See :ref:`forgetting`.
-half_life_ : ndarray of shape (6,) or (n_targets, 6)
+half_life_ : ndarray of shape (n_half_lives,) or (n_targets, n_half_lives)
     How much each half-life is trusted, with ``half_life="auto"``: its share in predictions, for each class learnt one
     against the rest and each output.
 half_lives_ : ndarray of float

@@ -77,6 +77,12 @@ class LossAlarm:
         self.half_lives_: list[float] = []
         self._table = alarm.new()
 
+    def __setstate__(self, state):
+        if "_known" in state:  # of earlier versions
+            state = {**state, "_table": state["_known"].table}
+            del state["_known"]
+        vars(self).update(state)
+
     def update(self, losses: ArrayLike) -> np.ndarray:
         """Take in losses of rows in their order. How they are cut into calls makes no difference.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 from sklearn.metrics import get_scorer
 from sklearn.utils import get_tags
@@ -100,7 +102,8 @@ def score_by(scorer, estimator, X, y, weight):
         try:
             return scorer(estimator, X, y, sample_weight=weight)
         except TypeError as error:
-            if "unexpected keyword argument 'sample_weight'" not in str(error):
+            is_its_own = "sample_weight" in inspect.signature(scorer).parameters and not hasattr(scorer, "_score_func")
+            if is_its_own or "unexpected keyword argument 'sample_weight'" not in str(error):
                 raise
     return scorer(estimator, X, y)
 

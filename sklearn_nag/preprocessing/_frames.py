@@ -486,16 +486,14 @@ def is_missing(value: Any) -> bool:
 
 
 def as_word(value: Any) -> str | None:
-    """The word that a value stands for: 1.0 and 1 are "1", a date is as ISO 8601 writes it; None for a missing one.
-
-    A time at midnight is the day, as tables hold days in either way.
-    """
+    """The word that a value stands for: 1.0 and 1 are "1", a date is as ISO 8601 writes it; None for a missing one."""
     if isinstance(value, str):
         return str(value)
     if is_missing(value):
         return None
     if isinstance(value, np.datetime64):
-        return str(value.astype("datetime64[us]")).removesuffix(".000000").removesuffix("T00:00:00")
+        is_day = np.datetime_data(value)[0] in "YMWD"
+        return str(value.astype("datetime64[D]" if is_day else "datetime64[us]")).removesuffix(".000000")
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, bool):
@@ -508,7 +506,7 @@ def as_word(value: Any) -> str | None:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     if isinstance(value, datetime.date):
-        return value.isoformat().removesuffix("T00:00:00")
+        return value.isoformat()
     return str(value)
 
 

@@ -191,8 +191,8 @@ def read_batches(
     sample_weight : str, optional
         The column with weights of the rows.
     missing_target : {"raise", "drop"}, default="raise"
-        Whether rows without a target, of svmlight NaN, are an error, or left out, and counted in ``n_left_out`` of what
-        is returned.
+        Whether rows without a target are an error, or left out, and counted in ``n_left_out`` of what is returned. Of
+        svmlight NaN is one; it is an error only where rows are learnt.
     batch_size : int, default=8192
         Most rows of a batch. What learners of this package learn does not depend on it.
     n_hashed : int, default=65536
@@ -390,10 +390,8 @@ def open_batches(
             nonlocal n_left_out
             X, y = load_svmlight_file(io.BytesIO(text), n_features=n_features, zero_based=zero_based)
             there = ~np.isnan(y)
-            if there.all():
+            if missing_target == "raise" or there.all():  # it is learners that refuse NaN; who predicts needs no target
                 return X, y
-            if missing_target == "raise":
-                raise ValueError("the target is missing: leave these rows out, or write 0 in those to predict")
             n_left_out += len(y) - there.sum()
             return X[there], y[there]
 

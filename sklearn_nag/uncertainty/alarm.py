@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import math
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,6 +18,12 @@ from ..kernels._backend import is_compiled
 HALF_LIVES = 20.0, 80.0, 320.0, 1280.0, 5120.0
 KEEPS = (*(0.5 ** (1.0 / h) for h in HALF_LIVES), 1.0)  # of sums, after a row; the mean of all is last
 N_MEANS = len(KEEPS)
+
+
+class Alarm(NamedTuple):
+    """What earlier versions saved."""
+
+    table: np.ndarray
 
 
 def new() -> np.ndarray:

@@ -134,8 +134,11 @@ def test_targets_that_are_missing_in_svmlight(tmp_path, monkeypatch):
     monkeypatch.setattr("sklearn_nag.streams._read._SVMLIGHT_BLOCK", 16)
     path = tmp_path / "rows.svm"
     path.write_text("1 0:1\n2 0:2\nnan 0:3\n4 0:4\nnan 0:5\n")
-    with pytest.raises(ValueError, match=r"rows\.svm cannot be read: its line 3: the target is missing: leave these"):
-        list(read_batches(path, n_features=1))
+    rows, targets = gathered(read_batches(path, n_features=1))  # to be predicted
+    assert len(rows) == 5
+    np.testing.assert_array_equal(targets, [1, 2, np.nan, 4, np.nan])
+    with pytest.raises(ValueError, match="y contains NaN"):
+        fit_stream(NAGRegressor(), read_batches(path, n_features=1))
     batches = read_batches(path, n_features=1, missing_target="drop")
     for _ in range(2):
         rows, targets = gathered(batches)

@@ -84,3 +84,17 @@ def test_refuses_other_losses_and_stays_what_it_was(losses):
     with pytest.raises(ValueError, match="losses must be numbers between 0 and 1"):
         sounding.update(losses)
     assert sounding.n_rows_ == 1
+
+
+def test_what_earlier_versions_saved_goes_on(rng):
+    losses = rng.random(500) < 0.3
+    sounding, saved = LossAlarm(), LossAlarm()
+    sounding.update(losses)
+    state = vars(sounding).copy()
+    state["_known"] = alarm.Alarm(state.pop("_table"))
+    saved.__setstate__(state)
+    for of_each in (sounding, saved):
+        of_each.update(np.ones(100))
+    assert len(sounding.alarms_) > 0
+    assert vars(saved).keys() == vars(sounding).keys()
+    assert saved.alarms_ == sounding.alarms_
