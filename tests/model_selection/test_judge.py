@@ -64,9 +64,13 @@ def test_errors_of_scorers_are_told(rng):
     def score(estimator, X, y, sample_weight):
         raise TypeError("no weights today")
 
+    def mistaken(estimator, X, y, sample_weight=None):
+        return max_error(y, estimator.predict(X), sample_weight=sample_weight)
+
     X, y = CANCER
-    with pytest.raises(TypeError, match="no weights today"):
-        progressive_validation(NAGClassifier(), X, y, sample_weight=rng.random(len(y)), scoring=score)
+    for scoring, match in ((score, "no weights today"), (mistaken, "unexpected keyword argument 'sample_weight'")):
+        with pytest.raises(TypeError, match=match):
+            progressive_validation(NAGClassifier(), X, y, sample_weight=rng.random(len(y)), scoring=scoring)
 
 
 def test_scorers_that_need_what_a_learner_has_not_are_refused_before_the_first_row():
