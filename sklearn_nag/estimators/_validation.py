@@ -488,12 +488,12 @@ def as_labels(y, name):
 
 def check_labels(y):
     """Return the labels ``y``; raise unless they can be classes."""
+    if isinstance(next(iter(np.ravel(y)[:1]), None), bytes):  # which scikit-learn before 1.7 only warns of
+        raise ValueError("y has labels of bytes, which are not supported: decode them.")
     try:
         check_classification_targets(y)
     except TypeError:
-        others = f"another kind than its first one, {as_given(y[0])}"
-        kind = "bytes, which are not supported: decode them" if isinstance(y[0], bytes) else others
-        raise ValueError(f"y has labels of {kind}.") from None
+        raise ValueError(f"y has labels of another kind than its first one, {as_given(y[0])}.") from None
     return y
 
 
