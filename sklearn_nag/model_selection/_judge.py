@@ -102,7 +102,8 @@ def score_by(scorer, estimator, X, y, weight):
         try:
             return scorer(estimator, X, y, sample_weight=weight)
         except TypeError as error:
-            is_its_own = "sample_weight" in inspect.signature(scorer).parameters and not hasattr(scorer, "_score_func")
+            # Scorers of scikit-learn, which are objects, name weights whether their metric takes any or not.
+            is_its_own = inspect.isroutine(scorer) and "sample_weight" in inspect.signature(scorer).parameters
             if is_its_own or "unexpected keyword argument 'sample_weight'" not in str(error):
                 raise
     return scorer(estimator, X, y)
