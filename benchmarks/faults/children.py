@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import faulthandler
+import gc
 import os
 import pickle
 import select
@@ -41,6 +42,7 @@ def in_child(function, *args, seconds=300.0):
         try:
             os.close(reader)
             faulthandler.disable()  # a crash is told by the parent
+            gc.freeze()  # or its collector writes to, and so copies, the memory that it shares with the parent
             with os.fdopen(writer, "wb") as pipe:
                 for thing in function(*args):
                     message = pickle.dumps(thing)

@@ -43,6 +43,7 @@ APART = 53  # columns of wide rows from one that a case has to the next
 BOUNDS = (".constraint", ".clip")  # parameters that may be infinite
 FARTHEST_OFF = 0.03  # coverage from what was asked for, in `restless` rows
 ULPS = 1e-15  # by which inputs are moved to see how much the last digits matter
+MOVES = 40  # how often they are moved
 
 
 class Broken(AssertionError):
@@ -558,7 +559,7 @@ def expect_agreement(case, ways):
     if distance <= TOLERANCE:
         return
     rng = case.rng("ulps")
-    for _ in range(40):  # are these rows such that the last digits of the input decide, if only now and then?
+    for _ in range(MOVES):  # are these rows such that the last digits of the input decide, if only now and then?
         X = np.clip(case.X * (1.0 + ULPS * rng.normal(size=case.X.shape)), -LARGEST, LARGEST)
         weight = np.ones(len(X)) if case.weight is None else case.weight
         weight = np.clip(weight * (1.0 + ULPS * rng.normal(size=len(X))), 0.0, LARGEST_ACCEPTED_WEIGHT)
@@ -755,7 +756,7 @@ def last_digits_decide(case, more, distance):
     rng = case.rng("ulps")
     model, _ = learnt(case)
     before = decide(case, model, more)
-    for _ in range(40):
+    for _ in range(MOVES):
         model, _ = learnt(case, case.X * (1.0 + ULPS * rng.normal(size=case.X.shape)))
         after = decide(case, model, more)
         scale = max(np.abs(before).max(), TINY)
