@@ -15,7 +15,7 @@ from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.feature_selection import RFE, SelectFromModel
 from sklearn.inspection import permutation_importance
-from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.linear_model import SGDClassifier
 from sklearn.model_selection import (
     GridSearchCV,
     HalvingGridSearchCV,
@@ -28,6 +28,7 @@ from sklearn.model_selection import (
 )
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.multioutput import MultiOutputClassifier, MultiOutputRegressor
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures
 
@@ -86,16 +87,15 @@ GRID = {"eta0": [0.01, 0.1, 1.0], "normalization": ["max", "auto"]}  # for which
 @pytest.mark.parametrize(
     "search",
     [
-        GridSearchCV(NAGClassifier(**QUICK), GRID, n_jobs=2, cv=3),
+        GridSearchCV(NAGClassifier(**QUICK), GRID, cv=3),
         RandomizedSearchCV(
             NAGClassifier(**QUICK),
             {"eta0": loguniform(1e-3, 10), "normalization": ["max", "auto"]},
             n_iter=6,
-            n_jobs=2,
             cv=3,
             random_state=0,
         ),
-        HalvingGridSearchCV(NAGClassifier(**QUICK), GRID, n_jobs=2, cv=3, random_state=0),
+        HalvingGridSearchCV(NAGClassifier(**QUICK), GRID, cv=3, random_state=0),
     ],
     ids=lambda search: type(search).__name__,
 )
@@ -128,7 +128,7 @@ def test_cross_validated_predictions():
         (CalibratedClassifierCV(NAGClassifier("hinge", **QUICK), cv=3), CANCER),
         (OneVsOneClassifier(NAGClassifier(**QUICK)), WINE),
         (OneVsRestClassifier(NAGClassifier(**QUICK)), WINE),
-        (StackingClassifier([("a", NAGClassifier(**QUICK)), ("b", LogisticRegression(max_iter=10**4))], cv=3), WINE),
+        (StackingClassifier([("a", NAGClassifier(**QUICK)), ("b", GaussianNB())], cv=3), WINE),
         (VotingClassifier([("a", NAGClassifier(**QUICK)), ("b", NAGClassifier(eta0=1.0, **QUICK))]), WINE),
         (BaggingClassifier(NAGClassifier(**QUICK), n_estimators=3, random_state=0), WINE),
         (make_pipeline(SelectFromModel(NAGClassifier(penalty="l1", **QUICK)), NAGClassifier(**QUICK)), CANCER),

@@ -52,7 +52,7 @@ def first_pass_clocks(X):
 def test_all_that_fit_can_do(rng, estimator):
     X, y = rows(rng, 200)
     y = y if estimator is NAGRegressor else y > 0
-    options = {"scales": "first-pass", "random_state": 0, "max_iter": 8}
+    options = {"scales": "first-pass", "random_state": 0, "max_iter": 4}
     model = estimator(**options).fit(X, y)
     assert model.score(X, y) > 0.7
     more = estimator(**{**options, "warm_start": True, "max_iter": 1, "tol": None}).fit(X, y).fit(X, y)

@@ -21,12 +21,12 @@ REGULARIZERS = ["proximal", "l2", "entropy"]
 @pytest.mark.parametrize("regularizer", REGULARIZERS)
 @pytest.mark.parametrize("normalization", ["max", "rms"])
 def test_learns_from_raw_units(regularizer, normalization):
-    radius = 30.0
+    options = {"regularizer": regularizer, "normalization": normalization, "max_iter": 10, "random_state": 0}
     X_train, X_test, y_train, y_test = split(load_wine)
-    clf = FTRLClassifier(regularizer=regularizer, normalization=normalization, radius=radius, random_state=0)
+    clf = FTRLClassifier(radius=30.0, **options)
     assert clf.fit(X_train, y_train).score(X_test, y_test) > 0.9
     X_train, X_test, y_train, y_test = split(load_diabetes, scaled=False)
-    reg = FTRLRegressor(regularizer=regularizer, normalization=normalization, radius=1.5, random_state=0)
+    reg = FTRLRegressor(radius=1.5, **options)
     assert reg.fit(X_train, y_train).score(X_test, y_test) > 0.3
 
 

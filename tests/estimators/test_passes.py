@@ -75,11 +75,10 @@ LEARNERS = [NAGRegressor, FTRLRegressor, ScaleInvariantRegressor]
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("power", [-1000, -600, 260, 1000])
 @pytest.mark.parametrize("early_stopping", ["auto", True])
 @pytest.mark.parametrize("loss", ["squared_error", "huber", "squared_epsilon_insensitive", "epsilon_insensitive"])
 @pytest.mark.parametrize("make", LEARNERS)
-def test_passes_do_not_depend_on_the_unit_of_the_target(make, loss, early_stopping, power, rng):
+def test_passes_do_not_depend_on_the_unit_of_the_target(make, loss, early_stopping, rng):
     """Squares of such targets are 0, or infinite."""
     if make is not NAGRegressor and (loss, early_stopping) != ("squared_error", "auto"):
         pytest.skip("learners share all of this")
@@ -88,10 +87,12 @@ def test_passes_do_not_depend_on_the_unit_of_the_target(make, loss, early_stoppi
     y[::2] = 0.0
     model = make(loss, early_stopping=early_stopping, random_state=0)
     for columns in (40, 3):
-        one, two = (clone(model).fit(X[:, :columns], target) for target in (y, np.ldexp(y, power)))
-        assert one.n_iter_ == two.n_iter_
-        assert np.array_equal(np.ldexp(two.coef_, -power), one.coef_)
-        assert len(one.validation_losses_) == len(two.validation_losses_)
+        one = clone(model).fit(X[:, :columns], y)
+        for power in (-1000, -600, 260, 1000):
+            two = clone(model).fit(X[:, :columns], np.ldexp(y, power))
+            assert one.n_iter_ == two.n_iter_
+            assert np.array_equal(np.ldexp(two.coef_, -power), one.coef_)
+            assert len(one.validation_losses_) == len(two.validation_losses_)
 
 
 def test_the_loss_of_a_pass_is_its_own(capsys):

@@ -74,7 +74,7 @@ def test_deviance_explained_is_that_of_the_solver(rng, loss, family):
 def test_a_factor_of_the_targets_moves_the_intercept_alone(rng, learner):
     if learner.target_normalization is None or not learner.fit_intercept or learner.clip not in (None, "targets"):
         pytest.skip("these have no unit of the target")
-    X, y = table(rng, learner.loss, 300)
+    X, y = table(rng, learner.loss, 120)
     model = clone(learner).partial_fit(X, y)
     for factor in (1e-200, 1e6, 1e250):
         other = clone(learner).partial_fit(X, factor * y)
@@ -87,8 +87,8 @@ def test_a_factor_of_the_targets_moves_the_intercept_alone(rng, learner):
 @pytest.mark.parametrize("family", [ScaleInvariantRegressor, NAGRegressor])
 def test_targets_that_are_the_mean_so_far_tell_nothing_in_any_unit(rng, family, loss, kernel):
     """Slopes that are rounding had been followed by learners for which any first slope is a large one."""
-    X = (rng.random((300, 8)) < 0.1).astype(float)
-    y = rng.choice([0.5, 1.5, 10.0, 25.0], 300, p=[0.85, 0.05, 0.05, 0.05])
+    X = (rng.random((120, 8)) < 0.1).astype(float)
+    y = rng.choice([0.5, 1.5, 10.0, 25.0], 120, p=[0.85, 0.05, 0.05, 0.05])
     y[:30] = 0.5
     with config_context(kernel=kernel):
         one, *others = (family(loss[0], **loss[1]).partial_fit(X, y * u).predict(X) / u for u in (1, 3, 100, 2.0**-10))

@@ -120,7 +120,7 @@ def test_what_skops_asks_for_is_what_is_named():
     skops_io = pytest.importorskip("skops.io", reason="skops comes with the extra skops")
     asked = set()
     for model, (X, y) in MODELS:
-        pipeline = make_pipeline(StandardScaler(), clone(model)).fit(X, y)
+        pipeline = make_pipeline(StandardScaler(), clone(model).set_params(max_iter=2)).fit(X, y)
         asked.update(skops_io.get_untrusted_types(data=skops_io.dumps(pipeline)))
     assert asked <= set(trusted_types())
     assert all(name.startswith("sklearn_nag.") for name in trusted_types())
