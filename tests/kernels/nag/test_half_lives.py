@@ -29,6 +29,8 @@ def kernel(request):
 
 
 not_compiled = pytest.mark.parametrize("kernel", ["numpy"], indirect=True)
+# For thousands of rows: compiled where that is shared, as models of half_life="auto" are, which are held equal elsewhere.
+quick = pytest.mark.parametrize("kernel", ["auto"], indirect=True)
 
 
 def shares_of_rows(losses, unit, noise=0.0, row_weight=None):
@@ -80,6 +82,7 @@ def test_the_unit_of_weights_does_not_matter(unit, rng):
     np.testing.assert_array_equal(none, ones)
 
 
+@quick
 def test_weights_are_no_reason_to_follow_the_last_row(rng):
     X = rng.normal(size=(1500, 4))
     y, weight = X @ [2.0, -1.0, 0.5, 0.0] + rng.logistic(size=1500) > 0, np.full(1500, 100.0)
@@ -90,6 +93,7 @@ def test_weights_are_no_reason_to_follow_the_last_row(rng):
     assert mixed < 1.05 * one
 
 
+@quick
 def test_regret_against_the_best_sequence_with_few_changes(rng):
     """Log loss of a mixture of probabilities: at most log n + (m + 1) log T + m log n worse, whatever the losses."""
     n, T, m = 6, 4000, 5
@@ -107,15 +111,16 @@ def test_regret_against_the_best_sequence_with_few_changes(rng):
 
 
 @not_compiled
-@pytest.mark.parametrize("mean", [0.003, 0.3, 300.0])
-@pytest.mark.parametrize("loss", ["poisson", "tweedie"])
+@pytest.mark.parametrize(
+    ("loss", "mean"), [("poisson", 0.003), ("poisson", 0.3), ("poisson", 300.0), ("tweedie", 0.003), ("tweedie", 300.0)]
+)
 def test_targets_above_0_of_any_frequency(loss, mean, rng):
     """Nothing changes, so the model that never forgets is the best; rare counts are nothing to forget by."""
-    X = rng.normal(size=(1200, 2))
+    X = rng.normal(size=(600, 2))
     if loss == "poisson":
         y = 1.0 * rng.poisson(mean * np.exp(0.5 * X[:, 0]))
     else:
-        y = np.where(rng.random(1200) < max(mean / 300.0, 0.05), rng.gamma(2.0, mean * np.exp(0.5 * X[:, 0])), 0.0)
+        y = np.where(rng.random(600) < max(mean / 300.0, 0.05), rng.gamma(2.0, mean * np.exp(0.5 * X[:, 0])), 0.0)
     y[0] = mean
     one, mixed = (NAGRegressor(loss, half_life=half_life).partial_fit(X, y) for half_life in (None, "auto"))
     assert mixed.progressive_loss_ < 1.12 * one.progressive_loss_
@@ -129,11 +134,11 @@ def test_what_is_played_is_nearly_what_would_have_been_predicted(loss, rng):
     y = 3.0 * rng.poisson(0.02 * np.exp(X[:, 0]))
     whole, parts, predicted = NAGRegressor(loss, half_life="auto"), NAGRegressor(loss, half_life="auto"), []
     played = whole._play(X, y)[:, 0]
-    for row in range(400):
+    for row in range(0, 400, 8):
         if row:
             predicted.append(parts.predict(X[row : row + 1])[0])
-        parts.partial_fit(X[row : row + 1], y[row : row + 1])
-    np.testing.assert_allclose(np.exp(played[1:]), predicted, rtol=0.3)  # scales know the row that is played
+        parts.partial_fit(X[row : row + 8], y[row : row + 8])
+    np.testing.assert_allclose(np.exp(played[8::8]), predicted, rtol=0.3)  # scales know the row that is played
     assert whole.progressive_loss_ == parts.progressive_loss_
     np.testing.assert_array_equal(whole.predict(X), pickle.loads(pickle.dumps(parts)).predict(X))
     floors = [model.floor[0] - np.log(y.mean()) for _, model in whole._state.models()[1:]]
@@ -144,6 +149,7 @@ def test_what_is_played_is_nearly_what_would_have_been_predicted(loss, rng):
     assert (kernels.predict(quiet, X) < np.log(y.mean()) - 6.0).all()
 
 
+@quick
 @pytest.mark.parametrize("loss", ["squared_error", "huber"])
 def test_models_that_one_row_spoilt_are_left(loss, kernel, rng):
     """A target so large that squares of it make those of all other rows nothing."""
@@ -199,13 +205,13 @@ def test_is_a_mixture_of_models_with_one_half_life(make, kernel):
 def test_batches_and_pickles_change_no_bit(model, make, kernel):
     if kernel == "numba" and model.loss in ("hinge", "huber") and not os.environ.get("EVERY_RULE"):
         pytest.skip("two rules are compiled for this, the others with EVERY_RULE")
-    X, z, weight = mixed_rows(100)
+    X, z, weight = mixed_rows(60)
     y = np.digitize(z, [-1.0, 1.0]) if isinstance(model, NAGClassifier) else np.column_stack([z, 1e150 * z])
     options = {"classes": [0, 1, 2]} if isinstance(model, NAGClassifier) else {}
     whole = pickle.loads(pickle.dumps(model)).partial_fit(make(X), y, sample_weight=weight, **options)
     parts = pickle.loads(pickle.dumps(model))
-    for start in range(0, len(y), 21):
-        rows = slice(start, start + 21)
+    for start in range(0, len(y), 13):
+        rows = slice(start, start + 13)
         parts.partial_fit(make(X[rows]), y[rows], sample_weight=weight[rows], **options)
         parts = pickle.loads(pickle.dumps(parts))
     for one, other in zip((whole._state, *whole._state.others), (parts._state, *parts._state.others)):
@@ -225,6 +231,7 @@ def test_powers_of_two_change_no_bit():
     np.testing.assert_array_equal(models[1].predict(X * units), 2.0**40 * models[0].predict(X))
 
 
+@quick
 def test_follows_a_flip_and_forgets_nothing_of_a_steady_stream():
     rng = np.random.default_rng(0)
     X, w = rng.normal(size=(3200, 5)), 2.0 * rng.normal(size=5)
@@ -254,6 +261,7 @@ def test_before_a_target_above_0_there_is_nothing_to_lose():
     assert 0.0 < lost[1] < 2.0
 
 
+@quick
 def test_models_that_agree_are_not_rounded(rng):
     """What rounding left of constant targets was taken for errors, and later intervals were 3,000 times too wide."""
     X = rng.normal(size=(1000, 5))
@@ -333,6 +341,7 @@ def test_sparse_rows_are_predicted_by_the_columns_that_they_name(kernel):
     assert np.array_equal(clf.decision_function(X), found)
 
 
+@quick
 def test_a_rare_class_is_not_forgotten():
     """An end of the losses of each model by itself let those win that are sure that it never comes."""
     rng = np.random.default_rng(0)
@@ -345,7 +354,7 @@ def test_a_rare_class_is_not_forgotten():
 
 def test_half_lives_of_extreme_quantiles_hold_rows_of_the_rare_side(rng):
     """About two at least: of shorter ones won some that were worse by far for the rows after them."""
-    X, y = rng.normal(size=(200, 3)), rng.normal(size=200)
+    X, y = rng.normal(size=(50, 3)), rng.normal(size=50)
     for quantile, kept in ((0.5, HALF_LIVES), (0.9, HALF_LIVES), (0.05, HALF_LIVES[:5]), (0.99, HALF_LIVES[:4])):
         model = NAGRegressor("quantile", quantile=quantile, half_life="auto").partial_fit(X, y)
         np.testing.assert_array_equal(model.half_lives_, kept)
