@@ -124,7 +124,7 @@ def test_short_half_lives_forget_what_was_certain(average, loss, half_life, kern
     """Five half-lives after a flip a model is nearly as good as before, however long all was predicted well."""
     if kernel == "numpy" and (loss != "hinge" or average is True or half_life != 20):
         pytest.skip("slow without compiled code, and the same")
-    n, after, ratios = 2000, 5 * half_life, []
+    n, after, ratios = 2000 if kernel == "numba" else 1000, 5 * half_life, []
     for seed in range(8):
         rng = np.random.default_rng(seed)
         X, w = rng.normal(size=(n + after + 1000, 5)), 2.0 * rng.normal(size=5)
@@ -157,22 +157,21 @@ def test_steady_streams_lose_nothing_against_the_last_three_half_lives(learner, 
     assert np.mean(differences) > -0.005
 
 
-@pytest.mark.any_rule
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("normalization", ["auto", "rms"])
 def test_a_column_that_does_not_vary_keeps_its_weight(normalization, make, rng):
+    """Its latest weight: that of the average forgets sooner."""
     if normalization == "rms" and make is not np.asarray:
         pytest.skip("this rule does not centre sparse rows")
-    X = rng.normal(size=(3000, 2)) + 3.0
+    X = rng.normal(size=(2200, 2)) + 3.0
     y = X @ [1.0, -2.0] > -3.0
     X[1000:, 1] = 3.0
-    model = NAGClassifier(half_life=20, normalization=normalization, average=False)
+    model = NAGClassifier(half_life=20, normalization=normalization)
     model.partial_fit(make(X[:1000]), y[:1000], classes=[False, True])
-    found = []
-    for start in (1000, 2000):
-        found.append(model.coef_[0, 1])
-        model.partial_fit(make(X[start : start + 1000]), y[start : start + 1000])
-    found.append(model.coef_[0, 1])
+    found = [model._state.latest().linear()[0][0, 1]]
+    for rows in (slice(1000, 2000), slice(2000, 2200)):
+        model.partial_fit(make(X[rows]), y[rows])
+        found.append(model._state.latest().linear()[0][0, 1])
     assert 2.0 < found[1] / found[0] <= 4.0  # the scale falls four times as far as what is left of the weight per scale
     assert found[2] == pytest.approx(found[1], rel=1e-6)  # from there on they fall together
 
@@ -183,19 +182,19 @@ def test_weights_far_apart_and_long_streams_stay_in_range(rng):
     model = NAGClassifier(half_life=3).partial_fit(X, y, classes=[0, 1], sample_weight=weight)
     assert np.isfinite(bits(model)).all()
     model = NAGClassifier(half_life=1).partial_fit(X, y, classes=[0, 1])
-    for _ in range(5):
+    for _ in range(3):
         model.partial_fit(X, y, sample_weight=np.full(400, 1e6))
-    assert model.t_ == 400 + 2000e6
+    assert model.t_ == 400 + 1200e6
     assert np.isfinite(bits(model)).all()
 
 
 @pytest.mark.parametrize("half_life", [30.0, "auto"])
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
-def test_rows_heavier_than_many_half_lives_do_not_make_weights_grow(half_life, make):
-    rng = np.random.default_rng(0)
-    X, y = (rng.random((400, 2)) < 0.5).astype(float), rng.integers(0, 2, 400)
-    X[:, 1] = rng.normal(size=400)
-    for weight in (np.full(400, 1e3), np.where(y == 0, 1e3, 1.0), np.exp(3.0 * rng.normal(size=400))):
+def test_rows_heavier_than_many_half_lives_do_not_make_weights_grow(half_life, make, kernel):
+    rng, n = np.random.default_rng(0), 100 if (half_life, kernel) == ("auto", "numpy") else 400
+    X, y = (rng.random((n, 2)) < 0.5).astype(float), rng.integers(0, 2, n)
+    X[:, 1] = rng.normal(size=n)
+    for weight in (np.full(n, 1e3), np.where(y == 0, 1e3, 1.0), np.exp(3.0 * rng.normal(size=n))):
         model = NAGClassifier(half_life=half_life).partial_fit(make(X), y, classes=[0, 1], sample_weight=weight)
         if half_life == 30.0:
             t = age = faded = 0.0
@@ -241,18 +240,17 @@ def test_models_that_forget_are_not_merged(rng):
         merge(models)
 
 
-@pytest.mark.any_rule
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize("size", [1.0, 2.0**60])
-def test_a_column_that_is_forgotten_altogether_predicts_nothing(make, size):
-    """Its tally fades to 0 before its squares do, which left a scale near 0, and a weight of 1e120."""
-    X = np.ones((1300, 2))
-    X[:, 1] = 0.0
-    X[[5, 1299], 1] = size
+def test_columns_that_are_forgotten_altogether_predict_nothing(make):
+    """Tallies fade to 0 before squares do, which left scales near 0, and weights of 1e120."""
+    X, sizes = np.ones((1300, 3)), [1.0, 2.0**60]
+    X[:, 1:] = 0.0
+    X[[5, 1299], 1:] = sizes
     y = np.tile([0, 1], 650)
     model, named = NAGClassifier(half_life=1), make(X[-1:])
     for some in np.array_split(np.arange(1299), 40):
         model.partial_fit(make(X[some]), y[some], classes=[0, 1])
         assert np.abs(model.decision_function(named)).max() < 60.0
     model.partial_fit(named, y[-1:])
-    assert np.abs(model.coef_ * size).max() < 60.0
+    assert np.abs(model.coef_[0, 1:] * sizes).max() < 60.0
+    assert np.abs(model.coef_[0, 0]) < 60.0
