@@ -14,15 +14,16 @@ from sklearn.datasets import load_wine
 from sklearn_nag import NAGClassifier, NAGRegressor, config_context
 from sklearn_nag.kernels import _threads
 
+from ..pairs import every_pair
 from .helpers import make_data, needs_numba
 
 pytestmark = pytest.mark.compiled
 
 
 @needs_numba
-@pytest.mark.parametrize("n_jobs", [2, -1])
-@pytest.mark.parametrize("eta0", [1.0, "auto"])
-@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize(
+    ("n_jobs", "eta0", "container"), every_pair([2, -1], [1.0, "auto"], [np.asarray, sparse.csr_array])
+)
 def test_targets_spread_over_threads_learn_the_same(rng, monkeypatch, n_jobs, eta0, container):
     monkeypatch.setattr(_threads, "effective_n_jobs", lambda n_jobs: {None: 1, -1: 9}.get(n_jobs, n_jobs))
     monkeypatch.setattr(_threads, "_WORTH_THREADS", 0)

@@ -70,28 +70,29 @@ def decide(model, X):
     return getattr(model, "decision_function", model.predict)(X)
 
 
-@pytest.mark.parametrize(("name", "kind", "shape", "kernel"), on_both(every_pair(LEARNERS, KINDS, SHAPES), 24))
-def test_decisions_for_rows_in_the_span_are_those_of_mapped_rows(rng, name, kind, shape, kernel):
+@pytest.mark.parametrize(
+    ("name", "kind", "shape", "intercept", "kernel"), on_both(every_pair(LEARNERS, KINDS, SHAPES, [True, False]), 24)
+)
+def test_decisions_for_rows_in_the_span_are_those_of_mapped_rows(rng, name, kind, shape, intercept, kernel):
     n, d = shape
     if kernel == "numpy" and n * d > 1200:
         pytest.skip("the compiled kernel alone, as it takes a while")
-    for intercept in (True, False):
-        X = rows_of_a_kind(rng, kind, n, d)
-        y, options = targets(rng, name, X)
-        new = combinations(rng, X, intercept)
-        with config_context(kernel=kernel):
-            one = decide(LEARNERS[name](fit_intercept=intercept).partial_fit(X, y, **options), new)
-            for what, map_, move in maps(rng, d, intercept):
-                model = LEARNERS[name](fit_intercept=intercept).partial_fit(X @ map_ + move, y, **options)
-                other = decide(model, new @ map_ + move)
-                np.testing.assert_allclose(other, one, rtol=0, atol=1e-8 * np.abs(one).max(), err_msg=what)
-        assert np.abs(one).max() > 1e-3
+    X = rows_of_a_kind(rng, kind, n, d)
+    y, options = targets(rng, name, X)
+    new = combinations(rng, X, intercept)
+    with config_context(kernel=kernel):
+        one = decide(LEARNERS[name](fit_intercept=intercept).partial_fit(X, y, **options), new)
+        for what, map_, move in maps(rng, d, intercept):
+            model = LEARNERS[name](fit_intercept=intercept).partial_fit(X @ map_ + move, y, **options)
+            other = decide(model, new @ map_ + move)
+            np.testing.assert_allclose(other, one, rtol=0, atol=1e-8 * np.abs(one).max(), err_msg=what)
+    assert np.abs(one).max() > 1e-3
 
 
 @pytest.mark.parametrize(("name", "kind", "with_base"), every_pair(LEARNERS, ["plain", "late"], [False, True]))
 def test_merged_models_of_rows_in_different_spans(rng, name, kind, with_base):
     """Each has seen fewer rows than there are columns; only all of them together have seen enough."""
-    n, d = 60, 30
+    n, d = 40, 20
     X = rows_of_a_kind(rng, kind, n, d)
     y, options = targets(rng, name, X)
     new = combinations(rng, X, intercept=True)
@@ -99,7 +100,7 @@ def test_merged_models_of_rows_in_different_spans(rng, name, kind, with_base):
     def merged(rows, new):
         start = LEARNERS[name]().partial_fit(rows[:10], y[:10], **options) if with_base else None
         models = []
-        for part in (slice(10, 25), slice(25, 30), slice(30, n)):
+        for part in (slice(10, 20), slice(20, 24), slice(24, n)):
             model = pickle.loads(pickle.dumps(start)) if with_base else LEARNERS[name]()
             models.append(model.partial_fit(rows[part], y[part], **options))
         return decide(merge(models, start), new)

@@ -18,7 +18,7 @@ from . import reference
 @pytest.mark.parametrize(("alpha", "l1_ratio"), [(0.05, 0.0), (0.05, 1.0), (0.05, 0.4)])
 @pytest.mark.parametrize(("normalization", "adaptive"), RULES)
 def test_penalty_agrees_with_applying_it_row_by_row(rng, normalization, adaptive, alpha, l1_ratio):
-    X, y = make_data(rng, n=400, density=0.3)
+    X, y = make_data(rng, n=200, density=0.3)
     if normalization is None:
         X /= np.abs(X).max(axis=0)
     rule = {"normalization": normalization, "adaptive": adaptive, "power_t": 0.25}
@@ -101,14 +101,14 @@ def size(state):
 @pytest.mark.parametrize("new", [{}, {"l1": 0.5}, {"l2": 0.5}, {"l1": 0.5, "l2": 0.1}], ids=str)
 @pytest.mark.parametrize("old", [{}, {"l1": 0.01}, {"l2": 0.01}, {"l1": 0.01, "l2": 0.01}], ids=str)
 def test_a_penalty_that_changes_is_settled_first(rng, old, new):
-    X, y = make_data(rng, density=0.3)
+    X, y = make_data(rng, n=120, density=0.3)
     changing = make_state(6, **old)
-    progressive(changing, sparse.csr_array(X[:150]), y[:150])
+    progressive(changing, sparse.csr_array(X[:60]), y[:60])
     before = changing.unit_free_weight()
     changing.adopt(replace(changing.rule, **{"l1": 0.0, "l2": 0.0, **new}))
     changing.cached = None
     assert np.array_equal(changing.unit_free_weight(), before)
-    progressive(changing, sparse.csr_array(X[150:]), y[150:])
+    progressive(changing, sparse.csr_array(X[60:]), y[60:])
     assert np.isfinite(flat(changing)).all()
     if not old and "l1" in new:  # weights that were there before the penalty was, and ought not to stay
         progressive(changing, np.tile(X, (20, 1)), np.tile(y, 20))
