@@ -59,11 +59,11 @@ CASES = [
 BY_KERNEL = on_both(CASES, 3)
 
 
-def data(is_regressor, n, n_rows=50, d=6):
+def data(is_regressor, n, n_rows=36, d=6):
     """Rows of which the first has the largest value of each feature; classes, or outputs."""
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (n_rows, d)) * (rng.random((n_rows, d)) < 0.6)
-    X[:, 2] = X[:, 1] * (np.arange(n_rows) < 35)  # a direction that comes late
+    X[:, 2] = X[:, 1] * (np.arange(n_rows) < 25)  # a direction that comes late
     X[0] = 1.0
     y = X @ rng.normal(size=(d, n)) + 0.5 * rng.normal(size=(n_rows, n))
     weight = rng.uniform(0.5, 2.0, n_rows)

@@ -1,5 +1,6 @@
 """Models that are set to weights given in raw units."""
 
+import functools
 import itertools
 
 import numpy as np
@@ -45,6 +46,13 @@ def logistic(X, y):
     solved = LogisticRegression(C=0.1).fit(scaler.transform(X), y)
     coef = solved.coef_ / scaler.scale_
     return coef, solved.intercept_ - coef @ scaler.mean_
+
+
+@functools.cache
+def digits():
+    """Rows, classes, and weights and intercepts of a solver."""
+    X, y = (a[:300] for a in load_digits(return_X_y=True))
+    return X, y, *logistic(X, y)
 
 
 @pytest.mark.parametrize(("options", "kernel"), on_both(zip(RULES), 2))
@@ -113,8 +121,7 @@ def test_losses_and_sizes_of_gradients_are_those_of_the_weights_given():
     ),
 )
 def test_classes(options, kernel, container):
-    X, y = (a[:500] for a in load_digits(return_X_y=True))
-    coef, intercept = logistic(X, y)
+    X, y, coef, intercept = digits()
     with config_context(kernel=kernel):
         clf = NAGClassifier(**options, centering=False, max_iter=1, random_state=0)
         clf.fit(container(X), y, coef_init=coef, intercept_init=intercept)
@@ -190,7 +197,7 @@ def test_columns_that_have_not_varied():
 )
 def test_what_cannot_be_given(given, message):
     X, y = DIABETES
-    reg = NAGRegressor().fit(X, y)
+    reg = NAGRegressor(max_iter=1).fit(X, y)
     before = flat(reg._state).copy()
     with pytest.raises(ValueError, match=message):
         reg.fit(X, y, **given)
@@ -202,7 +209,7 @@ def test_what_cannot_be_given(given, message):
 def test_models_that_cannot_be_set():
     X, y = DIABETES
     for make in (ScaleInvariantClassifier, ScaleInvariantRegressor):
-        model = make().fit(X, y > 100)
+        model = make(max_iter=1).fit(X, y > 100)
         before = flat(model._state).copy()
         with pytest.raises(ValueError, match=f"{make.__name__} cannot be set to given weights"):
             model.set_coef(SOLVED.coef_, 0.0)

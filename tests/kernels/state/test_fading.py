@@ -22,7 +22,7 @@ MODELS = [
 ]
 
 
-def flip(seed, noise, n=1000, after=100):
+def flip(seed, noise, n=500, after=100):
     rng = np.random.default_rng(seed)
     X, w = rng.normal(size=(n + after + 1000, 5)), 2.0 * rng.normal(size=5)
     z = X @ w * np.where(np.arange(len(X)) < n, 1.0, -1.0)
@@ -57,14 +57,14 @@ def test_a_column_that_got_stuck_means_no_more_than_before(model):
 
 @pytest.mark.parametrize("model", MODELS, ids=repr)
 def test_batches_and_pickles_change_no_bit(model):
-    X, z, *_ = flip(0, 1.0, 200, 50)
-    X, z, weight = X[:250], z[:250], np.arange(250) % 4 * 0.4
+    X, z, *_ = flip(0, 1.0, 100, 20)
+    X, z, weight = X[:120], z[:120], np.arange(120) % 4 * 0.4
     X[np.random.default_rng(1).random(X.shape) < 0.3] = 0.0
     y, options = (z > 0, {"classes": [False, True]}) if model.__class__ is FTRLClassifier else (z, {})
     for make in (np.asarray,) if isinstance(model, ScaleInvariantRegressor) else (np.asarray, sparse.csr_array):
         whole = type(model)(**model.get_params()).partial_fit(make(X), y, sample_weight=weight, **options)
         parts = type(model)(**model.get_params())
-        for start in range(0, 250, 11):
+        for start in range(0, 120, 11):
             rows = slice(start, start + 11)
             parts.partial_fit(make(X[rows]), y[rows], sample_weight=weight[rows], **options)
             parts = pickle.loads(pickle.dumps(parts))

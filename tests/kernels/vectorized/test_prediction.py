@@ -112,13 +112,13 @@ def test_no_bit_depends_on_what_was_predicted_before(rng):
 @pytest.mark.parametrize("loss", ["squared_error", "poisson"])
 @pytest.mark.parametrize("half_life", [None, "auto"])
 def test_ranges_of_targets_are_worked_out_only_where_they_tell(loss, half_life, n_outputs, rng, monkeypatch):
-    X = rng.normal(size=(200, 3))
-    y = np.squeeze(np.exp(X[:, :n_outputs] + np.linspace(0.0, 2.0, 200)[:, None]))
+    X = rng.normal(size=(100, 3))
+    y = np.squeeze(np.exp(X[:, :n_outputs] + np.linspace(0.0, 2.0, 100)[:, None]))
     reg = NAGRegressor(loss, half_life=half_life).partial_fit(X, y)
-    X *= np.exp(rng.normal(size=(200, 1)))
+    X *= np.exp(rng.normal(size=(100, 1)))
     few, many = [reg.predict(x[None])[0] for x in X], reg.predict(X)
     monkeypatch.setattr(LinearState, "is_among_targets", lambda *_: False)
     np.testing.assert_array_equal(few, [reg.predict(x[None])[0] for x in X])
     np.testing.assert_array_equal(many, reg.predict(X))
-    held = (np.log(many) if loss == "poisson" else many).reshape(200, -1) - reg._state.clip_range()[1]
+    held = (np.log(many) if loss == "poisson" else many).reshape(100, -1) - reg._state.clip_range()[1]
     assert half_life or (abs(held) < 1e-9).any(axis=0).all()
