@@ -1,6 +1,7 @@
 """Estimators made of others learn in place; where a call fails, or is looked at from within, they are as before."""
 
 import copy
+import functools
 import pickle
 
 import numpy as np
@@ -15,7 +16,7 @@ from sklearn_nag.model_selection import ProgressiveSearch
 from sklearn_nag.model_selection._before import Before, Thrown
 from sklearn_nag.preprocessing import make_online_pipeline
 
-N_FEATURES = 3000
+N_FEATURES = 600
 BUILT = {
     "nag": NAGClassifier(),
     "forgets": NAGClassifier(half_life="auto"),
@@ -43,10 +44,9 @@ def calling(X):
     return X
 
 
-@pytest.fixture(params=["mixture", "search", "bootstrap", "bootstrap of a mixture", "threads"])
-def model(request):
+@functools.cache
+def learnt(kind):
     """Made of learners of all kinds, which have learnt some rows; most play ten at a time."""
-    Interrupting.call = None
     caller = FunctionTransformer(calling)
     other = Interrupting(loss="log_loss", random_state=0)
     called = [make_online_pipeline(caller, learner) for learner in BUILT.values()]
@@ -55,13 +55,19 @@ def model(request):
         "search": ProgressiveSearch([*called, other], batch_size=10, min_rows=125),
         "bootstrap": OnlineBootstrap(make_online_pipeline(MaxAbsScaler(), caller, NAGClassifier()), n_models=5),
         "bootstrap of a mixture": OnlineBootstrap(make_online_pipeline(caller, BUILT["mixed"]), n_models=5),
-        "threads": OnlineBootstrap(make_online_pipeline(caller, NAGClassifier()), n_models=20, n_jobs=2),
-    }[request.param]
-    yield made.partial_fit(*rows(100, 0), classes=[0, 1])
+        "threads": OnlineBootstrap(make_online_pipeline(caller, NAGClassifier()), n_models=10, n_jobs=2),
+    }[kind]
+    return made.partial_fit(*rows(100, 0), classes=[0, 1])
+
+
+@pytest.fixture(params=["mixture", "search", "bootstrap", "bootstrap of a mixture", "threads"])
+def model(request):
+    Interrupting.call = None
+    yield copy.deepcopy(learnt(request.param))
     Interrupting.call = None
 
 
-def rows(n, seed, density=0.003):
+def rows(n, seed, density=0.015):
     return sparse.random(n, N_FEATURES, density=density, format="csr", random_state=seed), np.arange(n) % 2
 
 
@@ -104,10 +110,9 @@ def count_calls(model, X, y):
     return len(calls)
 
 
-@pytest.mark.parametrize("density", [0.003, 0.3])  # some columns are kept, or all
-@pytest.mark.parametrize("share", [0.0, 0.7])
+@pytest.mark.parametrize(("share", "density"), [(0.0, 0.015), (0.7, 0.015), (0.7, 0.3)])  # columns: some, or all
 def test_a_call_that_fails_in_any_batch_is_undone(model, share, density):
-    X, y = rows(60, 1, density)
+    X, y = rows(40, 1, density)
     model.partial_fit(*rows(10, 2))
     twin, estimators = copy.deepcopy(model), parts(model)
     before = bits(model)
@@ -125,7 +130,7 @@ def test_a_call_that_fails_in_any_batch_is_undone(model, share, density):
 def test_it_is_read_as_before_the_call_from_within(model):
     if getattr(model, "n_jobs", None):
         pytest.skip("threads of the call would wait for its end, and it for theirs")
-    X, y = rows(60, 1)
+    X, y = rows(40, 1)
     expected, read = model.predict(X).tobytes(), []
     proba = model.predict_proba(X).tobytes() if hasattr(model, "predict_proba") else b""
 
