@@ -35,7 +35,7 @@ SWEPT = {
 @pytest.mark.parametrize("case", SWEPT)
 def test_a_sweep_gives_what_learning_one_by_one_gives(rng, case, container, weighted):
     learner, (X, y) = SWEPT[case]
-    n = min(len(y), 130)
+    n = min(len(y), 60)
     X, y = X[:n], y[:n]
     weight = rng.integers(0, 3, n) * rng.random(n) if weighted else None
     X = container(X)
