@@ -74,8 +74,9 @@ class Ended(NamedTuple):
 
 @cache
 def server():
-    """The process that they are forked from, which ends with this one."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    """The process that they are forked from, which ends with this one; its sets and dicts have another order."""
+    hash_seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONHASHSEED": hash_seed}
     command = {"args": [sys.executable, "-c", SERVER], "env": environment, "text": True}
     pipes = subprocess.Popen(**command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     atexit.register(pipes.communicate)

@@ -25,7 +25,9 @@ from .helpers import CANCER, DIABETES, PLAIN, WINE, cut, in_turn
 
 
 @pytest.mark.parametrize("delay", [0, 25])
-@pytest.mark.parametrize("learner", [NAGRegressor(), OnlineBootstrap(NAGRegressor(), n_models=2, random_state=0)], ids=str)
+@pytest.mark.parametrize(
+    "learner", [NAGRegressor(), OnlineBootstrap(NAGRegressor(), n_models=2, random_state=0)], ids=str
+)
 def test_batches_may_be_read_into_the_same_memory(learner, delay):
     """As by ``readinto``: what is learnt, or scored, later is copied."""
     X, y = DIABETES[0][:100], DIABETES[1][:100]

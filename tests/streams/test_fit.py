@@ -4,7 +4,6 @@ import hashlib
 import itertools
 import os
 import pickle
-import subprocess
 import sys
 import threading
 import types
@@ -342,12 +341,7 @@ def test_a_checkpoint_is_known_in_another_process(tmp_path):
     model = make_pipeline(step, NAGClassifier(constraint=L2Ball(2.0)))
     with sklearn_nag.config_context(kernel="numpy"):
         fit_stream(model, [(np.eye(2), np.array([0, 1]))], classes=[0, 1], checkpoint=path)
-    hash_seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"  # not that of this process
-    environment = {**os.environ, "SKLEARN_NAG_KERNEL": "numpy", "PYTHONPATH": os.pathsep.join(sys.path),
-                   "PYTHONHASHSEED": hash_seed}  # fmt: skip
-    command = [sys.executable, "-W", "ignore", "-c", script, str(path)]
-    output = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=True)
-    assert output.stdout == "2.0\n"
+    assert run_code(script, str(path), SKLEARN_NAG_KERNEL="numpy")[0].stdout == "2.0\n"
 
 
 def test_what_cannot_be_pickled_is_refused_before_the_first_row(tmp_path):

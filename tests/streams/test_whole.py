@@ -126,8 +126,8 @@ def test_the_longest_names(name, tmp_path):
 
 
 KILLED = """
-import os, signal, sys
-from sklearn_nag.streams._whole import write_whole
+import runpy, sys
+write_whole = runpy.run_path(sys.argv[2])["write_whole"]  # by itself, as all of the package takes long to import
 def write(file):
     file.write(b"half")
     file.flush()
@@ -144,9 +144,8 @@ def test_what_a_killed_run_has_left_is_cleared_and_what_is_written_is_not(tmp_pa
     for name in others:
         (tmp_path / name).touch()
     (tmp_path / f".model.{'0' * 32}").write_bytes(b"of an earlier version")
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    process = subprocess.Popen([sys.executable, "-c", KILLED, str(path)], env=environment, text=True,
-                               stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # fmt: skip
+    command = [sys.executable, "-c", KILLED, str(path), _whole.__file__]
+    process = subprocess.Popen(command, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     with process:
         assert process.stdout.readline() == "writing\n"
         learn(path)
