@@ -15,52 +15,48 @@ from sklearn_nag import (
 )
 from sklearn_nag.model_selection import NAGClassifierCV, NAGRegressorCV
 
-from ..checks import skip_unless_of_rules
+from ..checks import of_rules, run_check
 
 ESTIMATORS = [
-    FTRLClassifier(max_iter=5),
-    FTRLRegressor(max_iter=20),
-    NAGClassifier(max_iter=20),
-    NAGRegressor(max_iter=20),
+    FTRLClassifier(max_iter=3),
+    FTRLRegressor(max_iter=3),
+    NAGClassifier(max_iter=3),
+    NAGRegressor(max_iter=3),
     NAGClassifierCV(NAGClassifier(max_iter=1, random_state=0), [0.25, 1.0], cv=2),
     NAGRegressorCV(NAGRegressor(max_iter=1, random_state=0), [0.25, 1.0], cv=2),
-    ScaleInvariantClassifier(max_iter=5),
-    ScaleInvariantRegressor(max_iter=5),
+    ScaleInvariantClassifier(max_iter=3),
+    ScaleInvariantRegressor(max_iter=3),
     ScaleInvariantRegressor(invariance="full"),
 ]
 OTHER_RULES = [
-    FTRLClassifier(loss="hinge", regularizer="l2", normalization="rms", l1=0.1, max_iter=5),
+    FTRLClassifier(loss="hinge", regularizer="l2", normalization="rms", l1=0.1, max_iter=3),
     FTRLRegressor(loss="huber", regularizer="entropy", max_iter=20),
-    NAGClassifier(loss="hinge", normalization="rms", penalty="elasticnet", average=True, max_iter=3),
-    NAGClassifier(half_life=50.0, max_iter=2),
-    NAGClassifier(class_weight="balanced", max_iter=20),
+    NAGClassifier(loss="hinge", normalization="rms", penalty="elasticnet", average=True, max_iter=1),
+    NAGClassifier(half_life=50.0, max_iter=1),
+    NAGClassifier(class_weight="balanced", max_iter=3),
     NAGRegressor(loss="huber", normalization="rms", adaptive=False, max_iter=3),
     NAGRegressor(half_life="auto", max_iter=1),
-    ScaleInvariantClassifier(loss="hinge", update="potential", average=False, max_iter=5),
+    ScaleInvariantClassifier(loss="hinge", update="potential", average=False, max_iter=3),
     ScaleInvariantRegressor(loss="huber", invariance="full", max_iter=2),
 ]
 REASON = "the result depends on the order of rows, as it does for scikit-learn's SGD estimators"
-
-
-def expected_failures(estimator):
-    """The checks that no learner in one pass can meet, where scikit-learn has them."""
-    return {
-        "check_sample_weight_equivalence_on_dense_data": REASON,
-        "check_sample_weight_equivalence_on_sparse_data": REASON,
-    }
+# The checks that no learner in one pass can meet, where scikit-learn has them.
+EXPECTED_TO_FAIL = {
+    "check_sample_weight_equivalence_on_dense_data": REASON,
+    "check_sample_weight_equivalence_on_sparse_data": REASON,
+}
 
 
 @pytest.mark.filterwarnings("ignore:alpha has no effect")  # a check sets it for all that have it
-@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
+@parametrize_with_checks(ESTIMATORS)
 def test_scikit_learn_check(estimator, check):
-    check(estimator)
+    run_check(check, estimator, EXPECTED_TO_FAIL)
 
 
 @pytest.mark.filterwarnings("ignore:alpha has no effect")
-@parametrize_with_checks(OTHER_RULES, expected_failed_checks=expected_failures)
+@of_rules(parametrize_with_checks(OTHER_RULES))
 def test_scikit_learn_check_of_other_rules(estimator, check):
-    skip_unless_of_rules(check)
-    check(estimator)
+    run_check(check, estimator, EXPECTED_TO_FAIL)
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS + OTHER_RULES)
