@@ -74,7 +74,7 @@ class Ended(NamedTuple):
 
 @cache
 def server():
-    """The process that they are forked from, which ends with this one; its sets and dicts have another order."""
+    """The process that they are forked from, which ends with this one; its sets have another order."""
     hash_seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONHASHSEED": hash_seed}
     command = {"args": [sys.executable, "-c", SERVER], "env": environment, "text": True}

@@ -12,15 +12,16 @@ from sklearn_nag._main_job import warm_up
 from ..kernels.helpers import HAVE_NUMBA, needs_numba
 from ..processes import run_code
 
-PLAIN = ["centering=False", "multi_class='ovr'"]  # by which several classes are learnt by the code for two
+PLAIN = ["normalization=None", "adaptive=False", "centering=False", "importance_aware=False", "average=False"]
+PLAIN += ["multi_class='ovr'"]  # by which several classes are learnt by the code for two
 FIRST_CALL = """
 import numpy as np
-from sklearn_nag import ScaleInvariantClassifier
+from sklearn_nag import NAGClassifier
 from sklearn_nag.kernels.compiled.cache import tell_of_compiling
 
 said = []
 with tell_of_compiling(said.append):
-    ScaleInvariantClassifier(%s).partial_fit(np.ones((4, 3)), [0, 1, 0, 1], classes=[0, 1])
+    NAGClassifier(%s).partial_fit(np.ones((4, 3)), [0, 1, 0, 1], classes=[0, 1])
 print(len(said))
 """
 
@@ -29,7 +30,7 @@ print(len(said))
 def test_a_process_compiles_nothing_after_it(tmp_path):
     environment = {"NUMBA_CACHE_DIR": str(tmp_path), "SKLEARN_NAG_KERNEL": "numba"}
     warm = "from sklearn_nag._main_job import warm_up; warm_up.kinds = lambda dtype: [warm_up.np.ones((8, 3))];"
-    (said,) = run_code(f"{warm} warm_up.main({['ScaleInvariantClassifier', '--set', *PLAIN]!r})", **environment)
+    (said,) = run_code(f"{warm} warm_up.main({['NAGClassifier', '--set', *PLAIN]!r})", **environment)
     found = re.fullmatch(r"(\d+) compiled functions, [\d.]+ MB, are kept in (.+)\n", said.stdout)
     assert int(found[1]) == len(list(Path(found[2]).glob("*.nbc"))) > 0
     assert tmp_path in Path(found[2]).parents

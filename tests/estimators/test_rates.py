@@ -13,9 +13,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn_nag import FTRLRegressor, NAGRegressor, ScaleInvariantRegressor, config_context, merge
 from sklearn_nag.estimators._rates import d2_score
 
-from ..checks import skip_unless_of_rules
+from ..checks import of_rules, run_check
 from ..kernels.helpers import KERNELS
-from .test_common import expected_failures
+from .test_common import EXPECTED_TO_FAIL
 
 LEARNERS = [
     NAGRegressor("poisson"),
@@ -248,18 +248,10 @@ def test_a_deviance_beyond_float64_scores_in_silence():
     assert np.isfinite(d2_score(loss, np.zeros((9, 2)), np.full((9, 2), 1e308)))
 
 
-def failures(estimator):
-    """Those of any learner, and a check with targets below 0."""
-    return {**expected_failures(estimator), "check_regressor_multioutput": "its targets are below 0"}
-
-
 @pytest.mark.filterwarnings("ignore:alpha has no effect")
-@parametrize_with_checks(
-    [NAGRegressor("poisson", max_iter=3), FTRLRegressor("tweedie", max_iter=5)], expected_failed_checks=failures
-)
+@of_rules(parametrize_with_checks([NAGRegressor("poisson", max_iter=3), FTRLRegressor("tweedie", max_iter=5)]))
 def test_checks_of_scikit_learn(estimator, check):
-    skip_unless_of_rules(check)
-    check(estimator)
+    run_check(check, estimator, {**EXPECTED_TO_FAIL, "check_regressor_multioutput": "its targets are below 0"})
 
 
 @pytest.mark.parametrize("family", [NAGRegressor, ScaleInvariantRegressor, FTRLRegressor])

@@ -24,7 +24,7 @@ SWEPT = {
     ),
     "penalty": (NAGClassifier(penalty="elasticnet", alpha=0.01, class_weight={0: 2.0}), CANCER),
     "sNG": (NAGClassifier(adaptive=False, loss="modified_huber", learning_rate="invscaling"), WINE),
-    "AdaGrad": (NAGClassifier(normalization=None, average=50), CANCER),
+    "AdaGrad": (NAGClassifier(normalization=None, average=15), CANCER),
     "regression": (NAGRegressor(), DIABETES),
     "quantile": (NAGRegressor(loss="quantile", penalty="l1", fit_intercept=False), DIABETES),
     "two outputs": (NAGRegressor(loss="huber"), TWO_OUTPUTS),

@@ -29,7 +29,8 @@ def kernel(request):
 
 
 not_compiled = pytest.mark.parametrize("kernel", ["numpy"], indirect=True)
-# For thousands of rows: compiled where that is shared, as models of half_life="auto" are, which are held equal elsewhere.
+# For thousands of rows: compiled where that is shared, as classifiers of half_life="auto" are, else in NumPy. Elsewhere
+# both are held equal.
 quick = pytest.mark.parametrize("kernel", ["auto"], indirect=True)
 
 

@@ -50,8 +50,9 @@ def loss_of(case):
 
 
 def has_several(case, container):
-    """Whether several outputs are learnt, for which dense rows are compiled by themselves: by the richest rules."""
-    return container == "csr" or len(case[1]) + len(case[2]) > 2 or bool(os.environ.get("EVERY_RULE"))
+    """Whether several outputs are learnt, for which dense rows are compiled by themselves: by a rule of each kind."""
+    of_each = case[0] in {("max", False), ("rms", True), (None, True), ("auto", True)}
+    return container == "csr" or of_each or bool(os.environ.get("EVERY_RULE"))
 
 
 def options_of(case):

@@ -108,7 +108,7 @@ def test_bit_for_bit_the_model_of_all_columns(rng, place, model, targets):
     model_of_all, expected = stream(model, X, y, weight=weight)
     assert not isinstance(model_of_all._state, PlacedState)
     of_all = told(model_of_all, X)
-    for at_once, ends in ((placed.AT_ONCE, (1, 2, 3, 70)), (300, (40,))):
+    for at_once, ends in ((placed.AT_ONCE, (1, 2, 3, 70)), (300, ())):
         place(at_once)
         found, played = stream(model, X, y, ends, weight)
         assert isinstance(found._state, PlacedState)
