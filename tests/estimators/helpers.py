@@ -27,16 +27,6 @@ def split(load, **options):
     return train_test_split(X, y, random_state=0)
 
 
-def played(estimator, X, y, **options):
-    """Progressive losses of a new model, which learns one row at a time."""
-    out = []
-    for i in range(len(X)):
-        before = estimator._state.loss.copy() if hasattr(estimator, "_state") else 0.0
-        estimator.partial_fit(X[i : i + 1], y[i : i + 1], **(options if i == 0 else {}))
-        out.append(estimator._state.loss - before)
-    return np.array(out)
-
-
 def first_call(estimator):
     extra = {"classes": [0, 1]} if is_classifier(estimator) else {}
     return estimator.partial_fit(X, Y, sample_weight=ONES, **extra)
