@@ -85,7 +85,7 @@ def ranges(y, has_margin=True):
     ("name", "target_normalization", "kernel"), on_both(itertools.product(LEARNERS, ["standard", None]), 2)
 )
 def test_predictions_stay_within_the_range(rng, name, target_normalization, kernel):
-    X, y = data(rng)
+    X, y = (rows[:140] for rows in data(rng))
     far = 1e4 * np.vstack([X, -X])
     with config_context(kernel=kernel):
         for container in (np.asarray, sparse.csr_array)[: 1 if name in ("full", "least squares") else 2]:
