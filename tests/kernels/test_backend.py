@@ -85,10 +85,20 @@ def test_numba_that_is_not_there():
         set_config(kernel="numba")
 
 
-def test_importing_does_not_import_numba():
+def test_importing_does_not_import_numba_whose_compiling_may_be_disabled():
+    """`NUMBA_DISABLE_JIT` leaves functions as they are, which cannot be compiled by parts."""
     parts = ("dask", "datasets", "distributed", "io", "regret", "streams")  # nor what is loaded when it is used
     unasked = ("numba", *(f"sklearn_nag.{part}" for part in parts))
-    assert fresh(f"import sys, sklearn_nag; print(sys.modules.keys() & {unasked})") == "set()"
+    code = (
+        "import os, sys\n"
+        "from sklearn_nag import NAGClassifier, set_config\n"
+        f"print(sys.modules.keys() & {unasked})\n"
+        "os.environ['NUMBA_DISABLE_JIT'] = '1'\n"
+        "print(NAGClassifier().partial_fit([[0.0], [1.0]], [0, 1], [0, 1]).t_)\n"
+        "try: set_config(kernel='numba')\n"
+        "except ImportError as error: print('NUMBA_DISABLE_JIT' in str(error))\n"
+    )
+    assert fresh(code).split() == ["set()", "2.0", "True"]
 
 
 def test_public_names():
@@ -132,14 +142,3 @@ def test_a_long_call_without_numba_says_so_before_it_ends(monkeypatch, rng):
         played.append(clf._play(X, y))
     assert told_after == [37.0]
     np.testing.assert_array_equal(*played)
-
-
-def test_compiling_that_is_disabled():
-    """`NUMBA_DISABLE_JIT` leaves functions as they are, which cannot be compiled by parts."""
-    code = (
-        "from sklearn_nag import NAGClassifier, set_config\n"
-        "print(NAGClassifier().partial_fit([[0.0], [1.0]], [0, 1], [0, 1]).t_)\n"
-        "try: set_config(kernel='numba')\n"
-        "except ImportError as error: print('NUMBA_DISABLE_JIT' in str(error))\n"
-    )
-    assert fresh(code, NUMBA_DISABLE_JIT="1").split() == ["2.0", "True"]

@@ -19,7 +19,7 @@ from ..helpers import make_data, on_both
     ("update", "loss", "centred", "kernel"), on_both(itertools.product(UPDATES, BOUNDED, [False, True]), 4)
 )
 def test_coordinatewise_agrees_with_the_papers(rng, update, loss, centred, kernel):
-    n, d = (90, 5) if not centred else (60, 3)
+    n, d = (60, 5) if not centred else (45, 3)
     X, y = make_data(rng, n=n, d=d, loss="log_loss" if loss != "absolute_error" else "squared_error")
     where = [centred] * d + [False]
     expected = reference.coordinatewise(with_constant(X), y, loss, update, centred=where)

@@ -152,7 +152,7 @@ def test_ill_conditioned_rows(kernel):
         np.testing.assert_allclose(predict(state, X)[:, 0], expected, rtol=0, atol=1e-8 * np.std(y))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(cuts=st.lists(st.integers(0, 80), max_size=4))
 def test_cuts_and_pickles_change_no_bit(cuts):
     rng = np.random.default_rng(2)
@@ -168,7 +168,7 @@ def test_cuts_and_pickles_change_no_bit(cuts):
     assert np.array_equal(flat(state), flat(whole))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(
     exponents=st.lists(st.integers(-900, 900), min_size=4, max_size=4),
     a=st.floats(1e-100, 1e100),
@@ -195,7 +195,7 @@ def test_any_double_will_do(rng, kernel):
 
 def test_regret_is_logarithmic(rng):
     """Gaillard et al. (2019): at most ``d B^2 log T`` and a term that does not grow with ``T``."""
-    for _ in range(20):
+    for _ in range(10):
         d = int(rng.integers(1, 5))
         X = rng.normal(size=(400, d))
         y = np.clip(X @ rng.normal(size=d) + rng.normal(size=400), -3, 3)

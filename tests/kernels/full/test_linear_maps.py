@@ -10,7 +10,7 @@ from sklearn_nag import ScaleInvariantClassifier, ScaleInvariantRegressor, confi
 from ...pairs import every_pair
 from ..helpers import KERNELS, on_both
 
-SHAPES = [(8, 30), (33, 30), (150, 30), (200, 50), (200, 6), (1000, 50)]
+SHAPES = [(8, 30), (33, 30), (150, 30), (200, 50), (60, 6), (1000, 50)]
 KINDS = ["plain", "dependent", "late", "one-hot"]
 LEARNERS = {
     "two classes": lambda **options: ScaleInvariantClassifier(invariance="full", **options),
@@ -92,15 +92,15 @@ def test_decisions_for_rows_in_the_span_are_those_of_mapped_rows(rng, name, kind
 @pytest.mark.parametrize(("name", "kind", "with_base"), every_pair(LEARNERS, ["plain", "late"], [False, True]))
 def test_merged_models_of_rows_in_different_spans(rng, name, kind, with_base):
     """Each has seen fewer rows than there are columns; only all of them together have seen enough."""
-    n, d = 40, 20
+    n, d = 30, 15
     X = rows_of_a_kind(rng, kind, n, d)
     y, options = targets(rng, name, X)
     new = combinations(rng, X, intercept=True)
 
     def merged(rows, new):
-        start = LEARNERS[name]().partial_fit(rows[:10], y[:10], **options) if with_base else None
+        start = LEARNERS[name]().partial_fit(rows[:6], y[:6], **options) if with_base else None
         models = []
-        for part in (slice(10, 20), slice(20, 24), slice(24, n)):
+        for part in (slice(6, 14), slice(14, 18), slice(18, n)):
             model = pickle.loads(pickle.dumps(start)) if with_base else LEARNERS[name]()
             models.append(model.partial_fit(rows[part], y[part], **options))
         return decide(merge(models, start), new)

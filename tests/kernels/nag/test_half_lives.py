@@ -29,8 +29,7 @@ def kernel(request):
 
 
 not_compiled = pytest.mark.parametrize("kernel", ["numpy"], indirect=True)
-# For thousands of rows: compiled where that is shared, as classifiers of half_life="auto" are, else in NumPy. Elsewhere
-# both are held equal.
+# For thousands of rows: by compiled code, which is held equal elsewhere, where the rule is shared, and else in NumPy.
 quick = pytest.mark.parametrize("kernel", ["auto"], indirect=True)
 
 
@@ -225,7 +224,7 @@ def test_batches_and_pickles_change_no_bit(model, make, kernel):
 
 
 def test_powers_of_two_change_no_bit():
-    X, z, weight = mixed_rows(150)
+    X, z, weight = mixed_rows(80)
     units = np.exp2(np.random.default_rng(0).integers(-300, 300, X.shape[1]))
     models = [NAGRegressor(half_life="auto").partial_fit(X, z, weight)]
     models.append(NAGRegressor(half_life="auto").partial_fit(X * units, 2.0**40 * z, weight))

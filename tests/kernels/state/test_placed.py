@@ -50,7 +50,7 @@ MODELS = [
 ]
 
 
-def text(rng, n=100, d=4500):
+def text(rng, n=80, d=4500):
     """Hashed words, some of them in most rows, and classes that a few of them tell."""
     y = rng.integers(0, N_CLASSES, n)
     X = sparse.random_array((n, d), density=0.004, rng=rng, format="lil")
@@ -142,7 +142,7 @@ def test_so_it_is_compiled(rng, place, model, kernel):
     ids=str,
 )
 def test_fit_too(rng, place, model):
-    X, y = text(rng, n=140)
+    X, y = text(rng, n=100)
     model = clone(model).set_params(random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
