@@ -29,7 +29,6 @@ from sklearn_nag.model_selection import ProgressiveSearch
 
 DIABETES, WINE = load_diabetes(return_X_y=True), load_wine(return_X_y=True)
 LEARN = kernels.learn
-MODELS = [NAGRegressor, ScaleInvariantRegressor, HedgeRegressor]
 # A mixture of two is pickled and read sooner than that of all.
 HEDGE = HedgeRegressor([("nag", NAGRegressor()), ("free", ScaleInvariantRegressor())], random_state=0)
 HEDGE_OF_CLASSES = HedgeClassifier([("nag", NAGClassifier()), ("auto", NAGClassifier(eta0="auto"))], random_state=0)
@@ -59,18 +58,18 @@ def interrupted(monkeypatch, handler):
     return handled()
 
 
-@pytest.mark.parametrize("make", MODELS)
+@pytest.mark.parametrize("estimator", [NAGRegressor(), ScaleInvariantRegressor(), HEDGE], ids=str)
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])
 @pytest.mark.parametrize("again", ["fit", "partial_fit"])
-def test_a_model_is_not_entered_again(make, method, again):
-    X, y = DIABETES
-    model, twin, told = make().partial_fit(X, y), make().partial_fit(X, y), []
+def test_a_model_is_not_entered_again(estimator, method, again):
+    X, y = (rows[:150] for rows in DIABETES)
+    model, twin, told = clone(estimator).partial_fit(X, y), clone(estimator).partial_fit(X, y), []
     for some in (model, twin):
         some.set_params(random_state=0) if hasattr(some, "random_state") else None
 
     def enter(now):
         for rows in (X, np.ones((3, 40))):
-            with pytest.raises(RuntimeError, match=f"this {make.__name__} is in the middle of a call"):
+            with pytest.raises(RuntimeError, match=f"this {type(model).__name__} is in the middle of a call"):
                 getattr(now.estimator, again)(rows, y[: len(rows)])
         told.append(now.estimator.predict(X[:3]))
 
@@ -118,12 +117,13 @@ def test_what_a_function_reads_is_the_model_so_far():
 )
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])
 def test_a_signal_handler_reads_the_model_before_the_call(monkeypatch, estimator, method):
-    X, y = (rows[::4] for rows in (WINE if is_classifier(estimator) else DIABETES))
-    model = clone(estimator).partial_fit(X, y, **({"classes": np.unique(y)} if is_classifier(estimator) else {}))
+    X, y = (rows[::8] for rows in (WINE if is_classifier(estimator) else DIABETES))
+    model = clone(estimator).set_params(max_iter=2)
+    model.partial_fit(X, y, **({"classes": np.unique(y)} if is_classifier(estimator) else {}))
     twin, read = pickle.loads(pickle.dumps(model)), []
 
     def handler():
-        read.append((pickle.loads(pickle.dumps(model)), model.predict(X), model.t_))
+        read.append((pickle.dumps(model), model.predict(X), model.t_))
         with pytest.raises(RuntimeError, match="in the middle of a call"):
             model.partial_fit(X, y)
 
@@ -132,11 +132,12 @@ def test_a_signal_handler_reads_the_model_before_the_call(monkeypatch, estimator
     monkeypatch.undo()
     assert len(read) >= 2
     expected = twin.predict(X)
-    for saved, predicted, t in read:
-        assert np.array_equal(saved.predict(X), expected)
+    for _, predicted, t in read:
         assert np.array_equal(predicted, expected)
         assert t == twin.t_
-    saved = read[-1][0]
+    for blob in {blob for blob, _, _ in read}:  # most are the same
+        assert np.array_equal(pickle.loads(blob).predict(X), expected)
+    saved = pickle.loads(read[-1][0])
     for some in (saved, twin):
         some.partial_fit(X, y)
     assert np.array_equal(saved.predict(X), twin.predict(X))
@@ -195,7 +196,7 @@ def test_a_signal_handler_finds_no_model_in_the_first_call(monkeypatch):
 def test_sparse_rows_are_undone_for_a_handler(monkeypatch):
     from scipy import sparse
 
-    X = sparse.random(40, 5_000, density=2e-3, format="csr", random_state=0)
+    X = sparse.random(40, 5_000, density=2e-3, format="csr", random_state=np.random.default_rng(0))
     y = np.arange(40.0)
     model = NAGRegressor().partial_fit(X, y)
     before, read = model.coef_.copy(), []
@@ -216,10 +217,10 @@ def test_at_every_line_of_a_call_the_model_is_whole(estimator, method):
     Lines of what a mixture is made of are traced for these by themselves; for the mixture some of them are.
     """
     X, y = (rows[:30] for rows in DIABETES)
-    model = clone(estimator).partial_fit(X[:20], y[:20])
+    model = clone(estimator).set_params(max_iter=2).partial_fit(X[:20], y[:20])
     after = getattr(copy.deepcopy(model), method)(X, y)
     whole = [model.predict(X).tobytes(), after.predict(X).tobytes()]
-    read = []
+    read, blobs = [], set()  # most of which are the same
 
     def trace(frame, event, arg):
         if "sklearn_nag" not in frame.f_code.co_filename:
@@ -228,7 +229,7 @@ def test_at_every_line_of_a_call_the_model_is_whole(estimator, method):
         if some and event == "line" and frame.f_lineno not in done.setdefault(frame.f_code, set()):
             done[frame.f_code].add(frame.f_lineno)
             sys.settrace(None)
-            read.append(pickle.loads(pickle.dumps(model)).predict(X).tobytes())
+            blobs.add(pickle.dumps(model))
             read.append(model.predict(X).tobytes())
             sys.settrace(trace)
         return trace
@@ -240,8 +241,9 @@ def test_at_every_line_of_a_call_the_model_is_whole(estimator, method):
         getattr(model, method)(X, y)
     finally:
         sys.settrace(before)
-    assert len(read) > 200
+    assert len(read) > 100
     assert set(read) <= set(whole)
+    assert {pickle.loads(blob).predict(X).tobytes() for blob in blobs} <= set(whole)
     assert model.predict(X).tobytes() == whole[1]
 
 
@@ -291,7 +293,7 @@ FORKED = {
     "mixture of classes": HEDGE_OF_CLASSES,
     "cells": NAGCellsRegressor(random_state=0),
     "search": ProgressiveSearch(HEDGE, {"eta0": [0.5, 1.0]}),
-    "bootstrap": OnlineBootstrap(HEDGE, n_models=3, random_state=0),
+    "bootstrap": OnlineBootstrap(HEDGE, n_models=2, random_state=0),
 }
 
 
@@ -300,7 +302,7 @@ FORKED = {
 @pytest.mark.parametrize("name", FORKED)
 def test_a_process_forked_while_a_thread_learns_has_the_model_before_the_call(monkeypatch, name, share):
     estimator = clone(FORKED[name])
-    X, y = (rows[::4] for rows in (WINE if is_classifier(estimator) else DIABETES))
+    X, y = (rows[::8] for rows in (WINE if is_classifier(estimator) else DIABETES))
     model = estimator.partial_fit(X, y, **({"classes": np.unique(y)} if is_classifier(estimator) else {}))
     blob = pickle.dumps(model)
     expected = what_it_does(pickle.loads(blob), X, y)
@@ -337,7 +339,7 @@ def test_a_fork_may_come_at_any_moment(name, n):
     """Of learners that the tests compile, in the midst of compiled code."""
     from scipy import sparse
 
-    X = sparse.random(n, 5_000, density=2e-3, format="csr", random_state=0)
+    X = sparse.random(n, 5_000, density=2e-3, format="csr", random_state=np.random.default_rng(0))
     y, few = np.asarray(X.sum(axis=1)).ravel(), X[:20]
     model = clone(FORKED[name]).partial_fit(few, y[:20])
     blob = pickle.dumps(model)
