@@ -199,8 +199,7 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
 
     def __setstate__(self, state):
         """Take over what was saved; parameters that came later are at their defaults."""
-        parameters = inspect.signature(type(self)).parameters.values()
-        new = {p.name: p.default for p in parameters if p.name not in state and p.default is not p.empty}
+        new = {name: value for name, value in _defaults_of(type(self)).items() if name not in state}
         if new and state.get("_begun_with"):
             new["_begun_with"] = {**new, **state["_begun_with"]}
         super().__setstate__({**state, **new})
@@ -298,6 +297,13 @@ class LearnsNothing(OnlineTransformer):
 
     def _merge_states(self, states):
         return states[0]
+
+
+@functools.cache
+def _defaults_of(transformer_class):
+    """Defaults of the parameters of a class by name."""
+    parameters = inspect.signature(transformer_class).parameters.values()
+    return {p.name: p.default for p in parameters if p.default is not p.empty}
 
 
 def _where_frames_hold_them(method):

@@ -84,16 +84,16 @@ def test_it_is_halving_by_progressive_loss(rng, estimator):
     """Unit scales from "max" and no averages, so that a row's own features do not change what it is predicted."""
     is_classifier = isinstance(estimator, NAGClassifier)
     X, y = DIGITS if is_classifier else DIABETES
-    X, y = np.vstack([np.abs(X).max(axis=0), X[:250]]), np.append(y[0], y[:250])
+    X, y = np.vstack([np.abs(X).max(axis=0), X[:150]]), np.append(y[0], y[:150])
     weight, loss = rng.uniform(0.5, 2.0, len(y)), "log_loss" if is_classifier else "squared_error"
     estimator = clone(estimator).set_params(normalization="max", centering=False, average=False)
     losses = np.array([row_losses(clone(estimator).set_params(eta0=eta), X, y, weight, loss) for eta in RATES])
-    expected = simulate(losses, weight, 50)
-    found = ProgressiveSearch(estimator, {"eta0": RATES}, min_rows=50).fit(X, y, sample_weight=weight)
+    expected = simulate(losses, weight, 30)
+    found = ProgressiveSearch(estimator, {"eta0": RATES}, min_rows=30).fit(X, y, sample_weight=weight)
     results = found.cv_results_
     assert results["n_resources"].tolist() == [expected[k][0] for k in range(len(RATES))]
     np.testing.assert_allclose(-results["mean_test_score"], [expected[k][1] for k in range(len(RATES))], rtol=1e-6)
-    assert results["iter"].tolist() == [sum(50 * 2**j < expected[k][0] for j in range(9)) for k in range(len(RATES))]
+    assert results["iter"].tolist() == [sum(30 * 2**j < expected[k][0] for j in range(9)) for k in range(len(RATES))]
     order = sorted(expected, key=lambda k: (-expected[k][0], expected[k][1]))
     assert results["rank_test_score"].tolist() == [1 + order.index(k) for k in range(len(RATES))]
     assert found.best_index_ == order[0]
@@ -226,10 +226,10 @@ def test_what_cannot_be_used_before_pipelines():
 
 
 def test_sparse_rows():
-    X, y = DIGITS
+    X, y = DIGITS[0][:300], DIGITS[1][:300]
     grid = {"eta0": [0.1, 1.0, 10.0]}
     dense, csr = (
-        ProgressiveSearch(NAGClassifier(centering=False), grid, min_rows=100).fit(rows, y)
+        ProgressiveSearch(NAGClassifier(centering=False), grid, min_rows=50).fit(rows, y)
         for rows in (X, sparse.csr_array(X))
     )
     assert csr.best_params_ == dense.best_params_

@@ -2,6 +2,7 @@
 
 import copy
 import datetime
+import functools
 import pickle
 import re
 import threading
@@ -425,8 +426,20 @@ def test_names_that_are_known_and_not_used(frame):
 
 @pytest.mark.parametrize("missing", [np.nan, None, pd.NaT, pd.array([None], dtype="str"), pd.Categorical([None])])
 @pytest.mark.parametrize("column", ["number", "word", "date", "text"])
-def test_a_table_without_a_value_of_a_column_says_nothing_of_what_it_holds(column, missing, rng):
+def test_a_table_without_a_value_of_a_column_says_nothing_of_what_it_holds(column, missing):
     """As files of a few rows are read: types of columns without values are those that the reader likes best."""
+    frame, y, prepared, model = four_columns()
+    first = frame[:1].assign(**{column: missing})
+    plain, expected = learnt_without(column)
+    assert model.predict(first) == model.predict(plain)
+    parts = clone(prepared).partial_fit(first, y[:1]).partial_fit(frame[1:], y[1:])
+    assert np.array_equal(parts.predict(frame), expected)
+
+
+@functools.cache
+def four_columns():
+    """A table, targets, a pipeline for them, and what it is once it has learnt them."""
+    rng = np.random.default_rng(20130711)
     frame = pd.DataFrame(
         {
             "number": rng.normal(size=60),
@@ -435,15 +448,17 @@ def test_a_table_without_a_value_of_a_column_says_nothing_of_what_it_holds(colum
             "text": [" ".join(rng.choice(list("abcdefgh"), 5)) for _ in range(60)],
         }
     )
-    y, kinds = rng.normal(size=60), {"text": "text"}
-    first = frame[:1].assign(**{column: missing})
+    y = rng.normal(size=60)
+    prepared = prepare(frame, NAGRegressor(), kinds={"text": "text"})
+    return frame, y, prepared, clone(prepared).partial_fit(frame, y)
+
+
+@functools.cache
+def learnt_without(column):
+    """The first row without a value of a column, as an object, and predictions of what has learnt it before others."""
+    frame, y, prepared, _ = four_columns()
     plain = frame[:1].assign(**{column: pd.Series([None], dtype=object)})
-    model = prepare(frame, NAGRegressor(), kinds=kinds).partial_fit(frame, y)
-    assert model.predict(first) == model.predict(plain)
-    parts, expected = (prepare(frame, NAGRegressor(), kinds=kinds) for _ in range(2))
-    parts.partial_fit(first, y[:1]).partial_fit(frame[1:], y[1:])
-    expected.partial_fit(plain, y[:1]).partial_fit(frame[1:], y[1:])
-    assert np.array_equal(parts.predict(frame), expected.predict(frame))
+    return plain, clone(prepared).partial_fit(plain, y[:1]).partial_fit(frame[1:], y[1:]).predict(frame)
 
 
 def test_rows_of_a_mixed_column_may_be_numbers():

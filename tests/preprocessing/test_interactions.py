@@ -137,7 +137,7 @@ TABLES = arrays.arrays(np.float64, st.tuples(st.integers(1, 6), st.just(5)), ele
 
 @pytest.mark.skipif(not is_compiled(), reason="Numba is not what runs")
 @given(TABLES, st.sampled_from(BETWEEN), st.integers(1, 60), st.booleans())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_numba_gives_the_bits_of_numpy_for_any_finite_doubles(X, between, max_columns, interaction_only):
     out = []
     for kernel in ("numpy", "numba"):

@@ -257,7 +257,7 @@ def test_increasing_maps_of_a_column(kind, power, rng):
 @pytest.mark.skipif(not is_compiled(), reason="Numba is not what runs")
 @KINDS
 @given(TABLES, st.integers(1, 30), st.integers(2, 9))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_numba_gives_the_bits_of_numpy(kind, X, first_rows, n_quantiles):
     out = []
     for kernel in ("numpy", "numba"):
@@ -269,7 +269,7 @@ def test_numba_gives_the_bits_of_numpy(kind, X, first_rows, n_quantiles):
 
 @KINDS
 @given(TABLES)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_any_finite_doubles_are_legal(kind, X):
     transformer = small(kind, first_rows=10)
     out = transformer.learn_transform(X)

@@ -6,7 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
@@ -55,6 +55,7 @@ def test_after_all_texts_as_scikit_learns(options):
 
 
 @given(TEXTS, st.integers(0, 10))
+@settings(max_examples=50)
 def test_cuts_and_copies_change_no_bit(texts, at):
     whole, cut = OnlineTfidf(64), OnlineTfidf(64)
     expected, parts = whole.learn_transform(texts), []

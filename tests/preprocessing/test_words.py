@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.feature_extraction import FeatureHasher
@@ -86,6 +86,7 @@ def test_numbers_of_words_that_have_not_been_learnt():
     ],
 )
 @given(WORDS, st.integers(0, 15))
+@settings(max_examples=40)
 def test_cuts_and_copies_change_no_bit(new, rows, at):
     X = np.array(rows, dtype=object)
     whole, cut = copy.deepcopy(new), copy.deepcopy(new)
