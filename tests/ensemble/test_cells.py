@@ -149,25 +149,25 @@ def test_cuts_and_pickles_change_no_bit(kernel):
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_a_second_generation_joins_and_cuts_what_matters(kernel, rng):
-    Z = rng.uniform(-1, 1, size=(1500, 8))
+    Z = rng.uniform(-1, 1, size=(700, 8))
     y = np.sign(Z[:, 0] * Z[:, 1])
     with sklearn_nag.config_context(kernel=kernel):
-        model = NAGCellsRegressor(**{**SMALL, "focus_rows": 800, "n_trees": 40}).partial_fit(Z[:799], y[:799])
+        model = NAGCellsRegressor(**{**SMALL, "focus_rows": 400, "n_trees": 40}).partial_fit(Z[:399], y[:399])
         assert list(model.named_estimators_) == [*BEFORE_CELLS, "cells"]
         before = model.expert_losses_
-        model.partial_fit(Z[799:800], y[799:800])
+        model.partial_fit(Z[399:400], y[399:400])
         assert list(model.named_estimators_) == [*BEFORE_CELLS, "cells", "focused"]
         weights, losses = model.weights_, model.expert_losses_
         np.testing.assert_allclose(weights.sum(), 1.0)
         assert weights[-1] == 0.0  # as it sleeps
         assert losses[-1] == losses[-2] != before[-1]
         first, second = (model.named_estimators_[name][0] for name in ("cells", "focused"))
-        for knots, of_all in zip(second.knots_, OnlineCells(first_rows=800).fit(Z[:800]).knots_, strict=True):
+        for knots, of_all in zip(second.knots_, OnlineCells(first_rows=400).fit(Z[:400]).knots_, strict=True):
             np.testing.assert_array_equal(knots, of_all)
         assert model._early is None
         matter = [np.isin(own._state.made.column, range(2)).mean() for own in (first, second)]
         assert matter[1] > 0.7 > 0.4 > matter[0]
-        model.partial_fit(Z[800:], y[800:])
+        model.partial_fit(Z[400:], y[400:])
     assert model.expert_losses_[-1] < model.expert_losses_[-2]
 
 
@@ -198,18 +198,18 @@ def waves(n):
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_finer_cells_join_where_losses_go_on_falling(kernel):
-    Z, y = waves(1900)
+    Z, y = waves(950)
     with sklearn_nag.config_context(kernel=kernel):
-        model = NAGCellsRegressor(**FINE).partial_fit(Z[:1599], y[:1599])
+        model = NAGCellsRegressor(**{**FINE, "first_rows": 10, "focus_rows": 20}).partial_fit(Z[:799], y[:799])
         assert list(model.named_estimators_) == [*BEFORE_CELLS, "focused", "refocused"]
         again = pickle.loads(pickle.dumps(model))
-        model.partial_fit(Z[1599:1600], y[1599:1600])
+        model.partial_fit(Z[799:800], y[799:800])
         assert list(model.named_estimators_) == [*BEFORE_CELLS, "refocused", "finer"]
         assert [model.named_estimators_[name][0].depth for name in ("refocused", "finer")] == [5, 7]
         assert model.expert_losses_[-1] == model.expert_losses_[-2]
         np.testing.assert_allclose(model.weights_.sum(), 1.0)
-        model.partial_fit(Z[1600:], y[1600:])
-        for start, stop in ((1599, 1602), (1602, 1900)):
+        model.partial_fit(Z[800:], y[800:])
+        for start, stop in ((799, 802), (802, 950)):
             again = pickle.loads(pickle.dumps(again.partial_fit(Z[start:stop], y[start:stop])))
     assert model.predict(Z).tobytes() == again.predict(Z).tobytes()
 
@@ -282,10 +282,11 @@ def test_models_from_before_finer_cells_go_on():
 
 
 def test_shards_share_finer_cells_that_they_began_with():
-    Z, y = waves(11700)
-    cases = ((1600, 600, ["refocused", "finer"]), (800, 1000, ["refocused"]), (1600, 5000, ["finer"]))
+    Z, y = waves(5900)
+    fine = {**FINE, "first_rows": 10, "focus_rows": 20}
+    cases = ((800, 300, ["refocused", "finer"]), (400, 500, ["refocused"]), (800, 2500, ["finer"]))
     for n_before, n_each, names in cases:
-        base = NAGCellsRegressor(**FINE).partial_fit(Z[:n_before], y[:n_before])
+        base = NAGCellsRegressor(**fine).partial_fit(Z[:n_before], y[:n_before])
         parts = [slice(n_before + i * n_each, n_before + (i + 1) * n_each) for i in range(2)]
         shards = [copy.deepcopy(base).partial_fit(Z[part], y[part]) for part in parts]
         model = merge(shards, base)
@@ -296,7 +297,7 @@ def test_shards_share_finer_cells_that_they_began_with():
         np.testing.assert_allclose(model.progressive_loss_ * model.t_, total)
         assert model.score(Z[-300:], y[-300:]) > base.score(Z[-300:], y[-300:])
         model = pickle.loads(pickle.dumps(model)).partial_fit(Z[:50], y[:50])
-    parted = [NAGCellsRegressor(**FINE).partial_fit(Z[:n], y[:n]) for n in (800, 7000)]
+    parted = [NAGCellsRegressor(**fine).partial_fit(Z[:n], y[:n]) for n in (400, 3500)]
     with pytest.raises(ValueError, match="let these learn about as many rows each"):
         merge(parted)
 
@@ -725,7 +726,7 @@ def test_losses_and_weights_of_classes_are_those_of_all_learners():
     assert model.score(X, np.exp(Y / 10)) > 0.7
     assert {pipeline[-1].loss for pipeline in model.estimators_} == {"poisson"}
     assert get_tags(model).target_tags.positive_only
-    model = NAGCellsRegressor(**SMALL, loss="huber").partial_fit(X, Y)
+    model = NAGCellsRegressor(**SMALL, loss="huber").partial_fit(X[:9], Y[:9])
     assert model._begun_with["loss"] == "absolute_error"
     with pytest.raises(ValueError, match="The 'loss' parameter of NAGCellsRegressor must be one of 'squared_error'"):
         NAGCellsRegressor(**SMALL, loss="quantile").fit(X, Y)
@@ -739,35 +740,38 @@ def test_losses_and_weights_of_classes_are_those_of_all_learners():
 @pytest.mark.parametrize("class_weight", [{0: 0.5, 1: 9.0}, {0: 0.0, 2: 3.0}, "balanced"])
 def test_class_weights_are_weights_of_rows(class_weight):
     """In passes, shares and losses, too: bit by bit, however a stream is cut."""
-    y = np.digitize(Y, np.quantile(Y, [0.5, 0.9]))
-    weight = np.where(np.arange(600) % 50 < 3, 0.0, 1.0 + np.arange(600) % 3)
+    rows, y = X[:300], np.digitize(Y[:300], np.quantile(Y[:300], [0.5, 0.9]))
+    weight = np.where(np.arange(300) % 50 < 3, 0.0, 1.0 + np.arange(300) % 3)
     classes = np.arange(3)
-    make = partial(NAGCellsClassifier, **SMALL)
+    make = partial(NAGCellsClassifier, **{**SMALL, "first_rows": 20, "focus_rows": 50})
 
     def learnt(model):
-        return [model.predict_proba(X).tobytes(), model.weights_.tobytes(), model.expert_losses_.tobytes(), model.t_]
+        return [model.predict_proba(rows).tobytes(), model.weights_.tobytes(), model.expert_losses_.tobytes(), model.t_]
 
     if class_weight == "balanced":
         counted = np.add.accumulate((y[:, None] == classes) * (weight[:, None] > 0.0))
-        so_far = counted.sum(axis=1) / (3 * np.maximum(counted[np.arange(600), y], 1.0))
+        so_far = counted.sum(axis=1) / (3 * np.maximum(counted[np.arange(300), y], 1.0))
         by_hand = counted[-1].sum() / (3 * counted[-1])[y]
     else:
         so_far = by_hand = np.array([class_weight.get(k, 1.0) for k in classes])[y]
-    fitted, expected = make(class_weight=class_weight).fit(X, y, weight), make().fit(X, y, by_hand * weight)
+    fitted, expected = make(class_weight=class_weight).fit(rows, y, weight), make().fit(rows, y, by_hand * weight)
     assert learnt(fitted) == learnt(expected)
     assert fitted.validation_losses_.tobytes() == expected.validation_losses_.tobytes() != b""
-    whole = make().partial_fit(X, y, classes, so_far * weight)
+    whole = make().partial_fit(rows, y, classes, so_far * weight)
     parts = make(class_weight=class_weight)
-    for rows in np.split(np.arange(600), [1, 2, 90, 300]):
-        parts = pickle.loads(pickle.dumps(parts.partial_fit(X[rows], y[rows], classes, weight[rows])))
+    for part in np.split(np.arange(300), [1, 2, 45, 150]):
+        parts = pickle.loads(pickle.dumps(parts.partial_fit(rows[part], y[part], classes, weight[part])))
     assert learnt(parts) == learnt(whole)
-    assert np.isfinite(whole.predict_proba(X)).all()
+    assert np.isfinite(whole.predict_proba(rows)).all()
 
 
 def test_counts_of_classes_go_on_and_are_merged():
     y, make = np.arange(600) % 3 % 2, partial(NAGCellsClassifier, **SMALL, class_weight="balanced")
     assert make().fit(X, y)._class_counts.tolist() == [400, 200]
-    assert make().fit(X, y).fit(X[:90], y[:90]).partial_fit(X[:30], y[:30])._class_counts.tolist() == [80, 40]
+    assert make().fit(X[:120], y[:120]).fit(X[:90], y[:90]).partial_fit(X[:30], y[:30])._class_counts.tolist() == [
+        80,
+        40,
+    ]
     base = make().partial_fit(X[:540], y[:540], [0, 1])
     models = [copy.deepcopy(base).partial_fit(X[i : i + 30], y[i : i + 30]) for i in (540, 570)]
     merged = merge(models, base)
@@ -858,29 +862,29 @@ def test_fit_finds_out_how_many_passes_help():
     rng = np.random.default_rng(0)
     Z = rng.uniform(-1, 1, size=(1200, 4))
     smooth, noise = np.sin(4 * Z[:, 0]) * Z[:, 1], rng.normal(size=1200)
-    scores = {}
+    scores, make = {}, partial(NAGCellsRegressor, n_trees=60, random_state=0)
     for max_iter in (1, "auto"):
-        model = NAGCellsRegressor(max_iter=max_iter, random_state=0).fit(Z[:900], smooth[:900])
+        model = make(max_iter=max_iter).fit(Z[:900], smooth[:900])
         scores[max_iter] = model.score(Z[900:], smooth[900:])
     assert 1 < model.n_iter_ <= 8
     lost = model.validation_losses_
     assert len(lost) >= model.n_iter_
     assert lost[model.n_iter_ - 1] < lost[0]
     assert scores["auto"] > scores[1] + 0.005
-    again = NAGCellsRegressor(max_iter=int(model.n_iter_), random_state=0).fit(Z[:900], smooth[:900])
+    again = make(max_iter=int(model.n_iter_)).fit(Z[:900], smooth[:900])
     assert len(again.validation_losses_) == 0
     assert again.score(Z[900:], smooth[900:]) == pytest.approx(scores["auto"], abs=0.05)  # rows are in another order
-    assert NAGCellsRegressor(random_state=0).fit(Z, noise).score(Z[:50], rng.normal(size=50)) > -0.2
+    assert make().fit(Z, noise).score(Z[:50], rng.normal(size=50)) > -0.2
     weight = np.where(np.arange(1200) < 900, 1.0, 0.0)
-    assert NAGCellsRegressor(random_state=0).fit(Z, smooth, weight).predict(Z).tobytes() == model.predict(Z).tobytes()
-    assert NAGCellsRegressor().fit(Z[:39], smooth[:39]).n_iter_ == 1
+    assert make().fit(Z, smooth, weight).predict(Z).tobytes() == model.predict(Z).tobytes()
+    assert make().fit(Z[:39], smooth[:39]).n_iter_ == 1
     many = np.repeat(np.arange(75), 4)  # no class has rows to spare
     assert NAGCellsClassifier(n_trees=10, random_state=0).fit(Z[:300], many).n_iter_ >= 1
     labels = np.array(["a", "b", "c"])[np.digitize(smooth, [-0.2, 0.9])]  # of the last there are few
-    assert NAGCellsClassifier(random_state=0).fit(Z, labels).score(Z, labels) > 0.9
+    assert NAGCellsClassifier(n_trees=60, random_state=0).fit(Z, labels).score(Z, labels) > 0.9
     for sizes in ([1.0, 1.0], [1e200, 1.0], [1.0, 1e-200]):  # losses are in units of each output
         both = np.column_stack([smooth, noise])[:300] * sizes
-        model = NAGCellsRegressor(n_trees=50, random_state=0).fit(Z[:300], both)
+        model = make().fit(Z[:300], both)
         assert (0.02 < model.validation_losses_).all()
         assert (model.validation_losses_ < 0.2).all()
     with pytest.raises(ValueError, match="'max_iter' parameter of NAGCellsRegressor must be 'auto' or an int"):
