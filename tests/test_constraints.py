@@ -41,20 +41,13 @@ def by_active_sets(kind, v, a, radius):
     sign = np.where(v < 0, -1.0, 1.0) if kind is WeightedL1Ball else np.ones(v.size)
     if kind is WeightedL1Ball and np.abs(v).sum() <= radius:
         return v
-    best, least = None, np.inf
-    for size in range(1, v.size + 1):
-        for some in itertools.combinations(range(v.size), size):
-            some = list(some)
-            # min sum a (u - v)^2 with sum sign u = radius: a linear system with one multiplier
-            system = np.zeros((size + 1, size + 1))
-            system[range(size), range(size)] = a[some]
-            system[:size, size] = system[size, :size] = sign[some]
-            u = np.zeros(v.size)
-            u[some] = np.linalg.solve(system, np.append(a[some] * v[some], radius))[:size]
-            cost = (a * (u - v) ** 2).sum()
-            if (u * sign >= -1e-12 * radius).all() and cost < least:
-                best, least = u, cost
-    return best
+    some = np.array(list(itertools.product([0.0, 1.0], repeat=v.size)))[1:]
+    # min sum a (u - v)^2 with sum sign u = radius, over some coordinates: by one multiplier for each set of these
+    multiplier = (radius - some @ (sign * v)) / (some @ (1.0 / a))
+    u = some * (v + multiplier[:, None] * sign / a)
+    cost = (a * (u - v) ** 2).sum(axis=1)
+    cost[(u * sign < -1e-12 * radius).any(axis=1)] = np.inf
+    return u[cost.argmin()]
 
 
 def by_scipy(kind, v, a, radius):
@@ -118,6 +111,31 @@ def by_fractions(kind, v, a, radius):
     return [s * max(x - level / y, 0) for s, x, y in zip(sign, size, a)]
 
 
+def squared_distance(v, a, point):
+    """In the metric, without any rounding."""
+    return sum(Fraction(c) * (Fraction(y) - Fraction(x)) ** 2 for x, y, c in zip(v, point, a))
+
+
+def size_of(point):
+    """Sum of the coordinates, without any rounding."""
+    return sum(abs(Fraction(x)) for x in point)
+
+
+@cache
+def far_away(kind):
+    """Points, metrics and radii, of all sizes, each with the nearest point, its size, and how far it is."""
+    rng, found = np.random.default_rng(0), []
+    for i in range(1000):
+        d = int(rng.integers(1, 9))
+        v, radius = rng.normal(size=d) * 10.0 ** rng.uniform(-20, 20, d), 10.0 ** rng.uniform(-100, 20)
+        if i % 3 == 0:  # ties, and what is nearly one
+            v = abs(v[0]) * (1.0 + rng.integers(-3, 4, d) * 2.0**-52)
+        a = np.ones(d) if i % 2 else 10.0 ** rng.uniform(-1, 1, d) ** (1 + i % 4)
+        best = by_fractions(kind, v, a, radius)
+        found.append((v, a, radius, best, size_of(best), squared_distance(v, a, best)))
+    return found
+
+
 @cache
 def compiled_project():
     numba = pytest.importorskip("numba")
@@ -156,22 +174,12 @@ def test_points_far_away_leave_the_radius_its_digits(kind, project):
         ([1.0, 1.0], [1e-170, 1e170], [0.0, 1.0]),
     ]:
         np.testing.assert_allclose(project(kind, np.array(v), np.array(a), 1.0), expected, rtol=0, atol=1e-15)
-    rng = np.random.default_rng(0)
-    for i in range(2000):
-        d = int(rng.integers(1, 9))
-        v, radius = rng.normal(size=d) * 10.0 ** rng.uniform(-20, 20, d), 10.0 ** rng.uniform(-100, 20)
-        if i % 3 == 0:  # ties, and what is nearly one
-            v = abs(v[0]) * (1.0 + rng.integers(-3, 4, d) * 2.0**-52)
-        a = np.ones(d) if i % 2 else 10.0 ** rng.uniform(-1, 1, d) ** (1 + i % 4)
-        u, best = project(kind, v, a, radius), by_fractions(kind, v, a, radius)
-        sums = [sum(abs(Fraction(x)) for x in point) for point in (u, best)]
-        assert abs(sums[0] - sums[1]) <= 1e-14 * radius
-        if i % 2:
+    for v, a, radius, best, size, distance in far_away(kind):
+        u = project(kind, v, a, radius)
+        assert abs(size_of(u) - size) <= 1e-14 * radius
+        if (a == 1.0).all():
             assert all(abs(Fraction(x) - y) <= 1e-14 * radius for x, y in zip(u.tolist(), best))
-        costs = [
-            sum(Fraction(c) * (Fraction(y) - Fraction(x)) ** 2 for x, y, c in zip(v, point, a)) for point in (u, best)
-        ]
-        assert costs[0] <= costs[1] * Fraction(1 + 1e-13)
+        assert squared_distance(v, a, u) <= distance * Fraction(1 + 1e-13)
         np.testing.assert_allclose(project(kind, u, a, radius), u, rtol=0, atol=1e-14 * radius)
 
 
