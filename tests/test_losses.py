@@ -76,8 +76,7 @@ def test_moves_of_the_log_loss_to_many_digits(rng):
     assert (moved >= 0).all()
     for m, exposure, d in zip(margin[:300], a[:300], moved[:300]):
         low, high = 0.0, exposure
-        for _ in range(3000):
-            middle = (low + high) / 2
+        while low < (middle := (low + high) / 2) < high:
             below = middle < 700 and middle + math.exp(m) * math.expm1(middle) < exposure
             low, high = (middle, high) if below else (low, middle)
         assert d == pytest.approx(low, rel=1e-11)

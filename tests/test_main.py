@@ -1,7 +1,7 @@
 """``python -m sklearn_nag``: options, output and files as a whole."""
 
 import importlib.util
-import subprocess
+import runpy
 import sys
 
 import numpy as np
@@ -134,9 +134,13 @@ def test_a_figure_that_cannot_be_written_is_one_sentence(tmp_path, capsys, monke
     assert capsys.readouterr().err == (f"python -m sklearn_nag: {figure} cannot be written: Permission denied\n")
 
 
-def test_help():
-    out = subprocess.run([sys.executable, "-m", "sklearn_nag", "--help"], check=True, capture_output=True, text=True)
-    assert "--target" in out.stdout
+def test_help(capsys, monkeypatch):
+    monkeypatch.delitem(sys.modules, command.__name__)  # or it would be here twice
+    monkeypatch.setattr(sys, "argv", ["sklearn_nag", "--help"])
+    with pytest.raises(SystemExit) as end:
+        runpy.run_module("sklearn_nag", run_name="__main__", alter_sys=True)
+    assert end.value.code == 0
+    assert "--target" in capsys.readouterr().out
 
 
 @pytest.mark.skipif(HAVE["pandas"], reason="pandas is here")

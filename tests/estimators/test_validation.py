@@ -458,9 +458,9 @@ def test_arrays_of_other_libraries():
 
 @pytest.mark.parametrize("make", [NAGClassifier, NAGRegressor, ScaleInvariantClassifier, ScaleInvariantRegressor])
 def test_targets_in_one_column(make):
-    flat = make(random_state=0).fit(X, Y)
+    flat = make(random_state=0, max_iter=3).fit(X, Y)
     with pytest.warns(DataConversionWarning, match="A column-vector y was passed"):
-        column = make(random_state=0).fit(X, Y[:, None])
+        column = make(random_state=0, max_iter=3).fit(X, Y[:, None])
     assert column.coef_.shape == flat.coef_.shape
     assert column.predict(X).shape == (30,)
     assert np.array_equal(column.coef_, flat.coef_)
