@@ -440,7 +440,7 @@ def test_labels_are_those_of_the_model_that_predicts(rng):
     sys.setswitchinterval(1e-5)
     reader = threading.Thread(target=read)
     reader.start()
-    for _ in range(40):
+    for _ in range(100):
         clf.fit(X, three), clf.fit(X, two)
     stop.set()
     reader.join()

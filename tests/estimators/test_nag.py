@@ -186,6 +186,7 @@ def test_origins_of_features_do_not_matter(estimator, offset, rng):
     options = {"classes": [0, 1, 2]} if isinstance(estimator, NAGClassifier) else {}
     a, b = here._play(X, y, **options), there._play(X + offset, y, **options)
     np.testing.assert_allclose(a, b, rtol=1e-7, atol=1e-9 * np.abs(a).max())
+    assert there.progressive_loss_ == pytest.approx(here.progressive_loss_, rel=1e-7)
     np.testing.assert_allclose(here.coef_, there.coef_, rtol=1e-6, atol=1e-8)
     decide = "decision_function" if options else "predict"
     np.testing.assert_allclose(getattr(here, decide)(X), getattr(there, decide)(X + offset), rtol=1e-6, atol=1e-7)

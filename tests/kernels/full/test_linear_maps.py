@@ -10,7 +10,7 @@ from sklearn_nag import ScaleInvariantClassifier, ScaleInvariantRegressor, confi
 from ...pairs import every_pair
 from ..helpers import KERNELS, on_both
 
-SHAPES = [(8, 30), (33, 30), (150, 30), (200, 50), (60, 6), (1000, 50)]
+SHAPES = [(8, 30), (33, 30), (150, 30), (200, 50), (120, 6), (1000, 50)]
 KINDS = ["plain", "dependent", "late", "one-hot"]
 LEARNERS = {
     "two classes": lambda **options: ScaleInvariantClassifier(invariance="full", **options),

@@ -124,7 +124,7 @@ def test_so_it_is_compiled(rng, place, model, kernel):
     with config_context(kernel=kernel):
         expected, of_all = stream(model, X, y)
         place(2**10)
-        found, played = stream(model, X, y, (20, 90))
+        found, played = stream(model, X, y, (20, 70))
         np.testing.assert_array_equal(played, of_all)
         np.testing.assert_array_equal(found.decision_function(X), expected.decision_function(X))
         np.testing.assert_array_equal(found.coef_.toarray(), expected.coef_)
@@ -170,7 +170,7 @@ def test_cuts_change_no_bit_of_what_is_saved(rng, place):
     place()
     X, y = text(rng)
     X = sparse.vstack([sparse.csr_array((1, X.shape[1])), X[1:]], format="csr")  # with an empty row
-    cuts = (), (1, 6, 80), range(1, len(y))
+    cuts = (), (1, 6, 60), range(1, len(y))
     saved = [stream(NAGClassifier(), X, y, ends)[0]._state.__getstate__() for ends in cuts]
     for parts in saved[1:]:
         np.testing.assert_array_equal(parts["features"], saved[0]["features"])
