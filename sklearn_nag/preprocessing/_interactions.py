@@ -223,9 +223,8 @@ class Interactions(LearnsNothing):
     def _names_out(self, state, names):
         if state.n_columns:
             return [*names, *(f"product{i}" for i in range(state.n_columns))]
-        products = (columns for term in state.terms for columns in products_of(term))
-        taken = list(names)
-        return [*names, *(named_product([taken[column] for column in columns]) for columns in products)]
+        names = list(names)
+        return [*names, *(named_product([names[i] for i in run]) for term in state.terms for run in products_of(term))]
 
 
 def _as_list(group):
@@ -270,6 +269,6 @@ def _dense_products(X, factors, width):
 
 
 def named_product(names):
-    """The name of a product, for those of its columns."""
-    counts = {name: names.count(name) for name in names}
+    """The name of a product."""
+    counts = {name: list(names).count(name) for name in names}
     return " ".join(name if count == 1 else f"{name}^{count}" for name, count in counts.items())

@@ -185,7 +185,7 @@ class OnlineProducts(OfNumbers):
         if self._begun_with["bounded"]:
             own = np.array([f"bounded({name})" for name in own], dtype=object)
             names = [*names, *own]
-        return [*names, *(named_product(list(own[pair])) for pair in self._factors(state).T)]
+        return [*names, *(named_product(own[pair]) for pair in self._factors(state).T)]
 
     def _merged(self, transformers, base=None):
         """With means between theirs, as a learner behind has learnt with these, and learners are averaged, too."""
