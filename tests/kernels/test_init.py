@@ -21,9 +21,9 @@ from .helpers import RULES, flat, make_data, make_state, on_both, progressive
 )
 def test_weight_0_is_absence(rng, rule, container, options, kernel):
     normalization, adaptive = rule
-    X, y = make_data(rng, n=150)
+    X, y = make_data(rng, n=90)
     X /= np.abs(X).max(axis=0)
-    weights = rng.integers(0, 2, 150) * rng.random(150)
+    weights = rng.integers(0, 2, 90) * rng.random(90)
     X[weights == 0] *= 1e6
     kept = weights > 0
     options = {"normalization": normalization, "adaptive": adaptive, **options}

@@ -82,7 +82,7 @@ def test_few_columns_become_frequent_by_chance(rng):
 def test_batches_and_pickles_change_no_bit(model, make, kernel):
     if kernel == "numba" and model.penalty in ("l1", "elasticnet") and not os.environ.get("EVERY_RULE"):
         pytest.skip("three rules are compiled for this, the others with EVERY_RULE")
-    X, z, weight = mixed_rows(150)
+    X, z, weight = mixed_rows(80)
     y = z if isinstance(model, NAGRegressor) else z > 0
     if model.normalization == "rms":  # which centres dense rows only
         X = X[:, 4:]

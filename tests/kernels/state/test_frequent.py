@@ -139,7 +139,7 @@ def test_equals_the_formulas():
 
 @BY_KERNEL
 def test_sparse_rows_predict_what_dense_ones_do(name):
-    X, z, weight = mixed_rows()
+    X, z, weight = mixed_rows(150)
     dense, csr = (learn(name, rows, z, weight) for rows in (X, sparse.csr_array(X)))
     expected = decide(dense, X)
     np.testing.assert_allclose(decide(csr, X), expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
@@ -233,8 +233,8 @@ def test_a_row_costs_its_entries_and_no_more():
 @BY_KERNEL
 def test_few_sparse_rows_are_predicted_by_the_columns_that_they_name(name):
     """The same bits as by all weights, which are not made for that."""
-    X, z, weight = mixed_rows()
-    wide = sparse.hstack([sparse.csr_array((240, 2000)), sparse.csr_array(X), sparse.csr_array((240, 2000))], "csr")
+    X, z, weight = mixed_rows(120)
+    wide = sparse.hstack([sparse.csr_array((120, 2000)), sparse.csr_array(X), sparse.csr_array((120, 2000))], "csr")
     model = learn(name, wide, z, weight)
     few = wide[:20]
     predicted = decide(model, few)
