@@ -109,7 +109,7 @@ def test_outliers_in_some_rows_of_a_hundred_do_no_harm(make, share, kernel, rng)
 @pytest.mark.parametrize(("loss", "half_life"), [("absolute_error", 1), ("huber", 5), ("absolute_error", 20)])
 def test_a_target_that_was_stuck_is_learnt_again_by_robust_losses_that_forget(loss, half_life, kernel, rng):
     """Its unit had faded below the rounding of its mean, by which all others were outliers for ever."""
-    stuck = 20 + max(1500, 150 * half_life)  # rows until the unit is below 2^-53 of the mean, or nothing is left of it
+    stuck = 20 + (150 * half_life if half_life > 1 else 1500)  # until the unit is 2^-53 of the mean, or 0
     X = rng.normal(size=(stuck + 20 * half_life + 150, 2))
     y = X @ [3.0, -2.0] + 0.1 * rng.normal(size=len(X))
     y[0], y[20:stuck] = 0.0, 100.0
