@@ -37,14 +37,14 @@ def _compiled(function, options, constants=None):
     return dispatcher
 
 
-def part_compiler():
-    """What compiles functions that only compiled code calls: Numba's own compiler, where nothing else was tried."""
+def compiler(name):
+    """A compiler of `linking`, which builds on private parts of Numba; its own one, where nothing else was tried."""
     oldest, newest = TRIED
     if not oldest <= tuple(numba.version_info.short) <= newest:
         return Compiler
-    from .linking import PartCompiler
+    from . import linking
 
-    return PartCompiler
+    return getattr(linking, name)
 
 
 def inner(**options):
@@ -53,7 +53,7 @@ def inner(**options):
     They have no wrapper for Python, and count no references, on which a row would spend more time than on its numbers.
     """
     unused = {"_nrt": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    options = {"nogil": True, "error_model": "numpy", "pipeline_class": part_compiler(), **unused, **options}
+    options = {"nogil": True, "error_model": "numpy", "pipeline_class": compiler("PartCompiler"), **unused, **options}
     return lambda function: _compiled(function, options)
 
 
@@ -69,7 +69,8 @@ counted = inner(fastmath=FAST, forceinline=True, _nrt=True)
 
 def entry(function):
     """`numba.njit` for what Python calls, with a cache on disk where there can be one."""
-    return _compiled(function, {"nogil": True, "error_model": "numpy", "fastmath": FAST})
+    options = {"nogil": True, "error_model": "numpy", "pipeline_class": compiler("EntryCompiler"), "fastmath": FAST}
+    return _compiled(function, options)
 
 
 def bound(function, module, functions):
