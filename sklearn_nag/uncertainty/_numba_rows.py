@@ -98,9 +98,12 @@ def count(ends, begins, start, n, j, waiting, most, known, width, size):
 
 
 @entry
-def learn_sizes(ends, begins, rows_before, waiting_before, table, memory):
-    """Change the ``table`` of what is known, as `quantiles.learn`, to rounding; return ``rows`` and ``waiting``."""
-    rows, waiting, width, size = rows_before, waiting_before, np.empty(N_LEVELS), np.empty(LONGEST)
+def learn_sizes(ends, begins, rows_before, waiting_before, table, memory, width, size):
+    """Change the ``table`` of what is known, as `quantiles.learn`, to rounding; return ``rows`` and ``waiting``.
+
+    ``width`` and ``size`` have room for the levels, and for the sizes that wait.
+    """
+    rows, waiting = rows_before, waiting_before
     for j in range(ends.shape[1]):
         rows, waiting, start, known = rows_before, waiting_before, 0, table[j]
         scale = set_widths(rows, known, width)

@@ -130,7 +130,8 @@ def learn(known: Quantiles, ends: np.ndarray, begins: np.ndarray, memory: float 
         return play(known, ends, begins, _NONE, memory)[0]
     table = np.array(known.table, order="C")
     ends, begins = np.ascontiguousarray(ends), np.ascontiguousarray(begins)
-    counts = _compiled().learn_sizes(ends, begins, known.rows, known.waiting, table, float(memory))
+    room = np.empty(N_LEVELS), np.empty(LONGEST)
+    counts = _compiled().learn_sizes(ends, begins, known.rows, known.waiting, table, float(memory), *room)
     return Quantiles(counts[0], counts[1], table)
 
 

@@ -60,7 +60,7 @@ from .columns import (
 from .constants import COUNTS_ENTRIES, IS_CENTRED, IS_LIFTED, IS_SELECTIVE, MAX, NORM, UNBOUND
 from .handover import PENDING, T
 from .heads import PLAYED
-from .jit import bound, counted, entry, fast
+from .jit import bound, entry, fast
 from .targets import read_row
 from .vectors import ask_for, ask_for_entry
 
@@ -131,7 +131,7 @@ def never_renews(clock, c):
     return False
 
 
-@counted
+@fast
 def named_already(f, rule, model):
     """``named`` of families that hand over named tuples."""
     return f, rule, model

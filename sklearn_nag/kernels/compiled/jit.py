@@ -25,6 +25,9 @@ from .constants import UNBOUND
 # Versions of Numba with which `linking`, which builds on its private parts, was tried: the oldest and the newest.
 TRIED = (0, 60), (0, 68)
 FAST = {"contract"}
+# References are not counted, on which a row would spend more time than on its numbers: the caller holds all arrays, and
+# no function makes any.
+ALL = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
 _options: dict[Dispatcher, dict] = {}  # what each function was compiled with
 _copies: dict[tuple, Dispatcher] = {}  # of functions, by the constants that they read
 
@@ -48,12 +51,8 @@ def compiler(name):
 
 
 def inner(**options):
-    """`numba.njit` for functions that only compiled code calls.
-
-    They have no wrapper for Python, and count no references, on which a row would spend more time than on its numbers.
-    """
-    unused = {"_nrt": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    options = {"nogil": True, "error_model": "numpy", "pipeline_class": compiler("PartCompiler"), **unused, **options}
+    """`numba.njit` for functions that only compiled code calls, which have no wrapper for Python."""
+    options = {"pipeline_class": compiler("PartCompiler"), "no_cpython_wrapper": True, **ALL, **options}
     return lambda function: _compiled(function, options)
 
 
@@ -63,14 +62,9 @@ fast, slow = inner(fastmath=FAST, forceinline=True), inner(fastmath=FAST)
 strict, strict_slow = inner(fastmath=False, forceinline=True), inner(fastmath=False)
 
 
-# For what returns arrays, which have to be counted then.
-counted = inner(fastmath=FAST, forceinline=True, _nrt=True)
-
-
 def entry(function):
     """`numba.njit` for what Python calls, with a cache on disk where there can be one."""
-    options = {"nogil": True, "error_model": "numpy", "pipeline_class": compiler("EntryCompiler"), "fastmath": FAST}
-    return _compiled(function, options)
+    return _compiled(function, {"pipeline_class": compiler("EntryCompiler"), "fastmath": FAST, **ALL})
 
 
 def bound(function, module, functions):

@@ -22,7 +22,6 @@ from numba.core.ir_utils import build_definitions
 from numba.core.ssa import reconstruct_ssa
 from numba.core.typed_passes import (
     AnnotateTypes,
-    IRLegalization,
     NativeLowering,
     NopythonTypeInference,
     NoPythonBackend,
@@ -36,6 +35,8 @@ from numba.core.untyped_passes import (
     RewriteSemanticConstants,
     TranslateByteCode,
 )
+
+from .vectors import larger, smaller
 
 OBJECTS = 100_000  # that are made between two searches for garbage
 
@@ -53,16 +54,20 @@ class _NoEnvironment:
         """Nothing."""
 
 
-class Part(JITCodeLibrary):
+class Entry(JITCodeLibrary):
+    """Code that Python calls, with all that it calls: optimised when it is whole, and no function by itself before."""
+
+    def _optimize_functions(self, ll_module):
+        ll_module.data_layout = self._codegen._data_layout
+
+
+class Part(Entry):
     """Code that is linked with what calls it, and otherwise as it was written."""
 
     @property
     def codegen(self):
         """As of any library."""
         return _NoEnvironment(self._codegen)
-
-    def _optimize_functions(self, ll_module):
-        ll_module.data_layout = self._codegen._data_layout
 
     def _optimize_final_module(self):
         pass
@@ -80,7 +85,7 @@ class Remembering:
     """A typing context that remembers what operators and functions return for some types of arguments.
 
     Numba looks through all that it knows of a function each time that it stands somewhere, for an item of an array for
-    a millisecond and a half.
+    a millisecond and a half. What it knows of `max` and `min` is for any number of arguments, and compiled for each.
     """
 
     def __init__(self, context, known):
@@ -88,6 +93,10 @@ class Remembering:
 
     def __getattr__(self, name):
         return getattr(self._context, name)
+
+    def resolve_value_type(self, val):
+        """As of any context, but for `max` and `min`."""
+        return self._context.resolve_value_type(larger if val is max else smaller if val is min else val)
 
     def resolve_getitem(self, target, index):
         """As of any context."""
@@ -148,31 +157,23 @@ class StripPhis(PreLowerStripPhis):
         return True
 
 
-BEFORE_TYPES = (
+PASSES = (
     TranslateByteCode, FixupArgs, IRProcessing, RewriteSemanticConstants, DeadBranchPrune, GenericRewrites,
-    OneAssignment, DeadBranchPrune,
+    OneAssignment, DeadBranchPrune, NopythonTypeInference, StripPhis, AnnotateTypes, NativeLowering, NoPythonBackend,
 )  # fmt: skip
-AFTER_TYPES = AnnotateTypes, NativeLowering, NoPythonBackend
 
 
-class EntryCompiler(Compiler):
-    """Compiles what Python calls, as any compiler, and with it all that has not been compiled for it yet."""
+class _Compiler(Compiler):
+    """Compiles a function to a library of its own kind, by no more passes than it needs.
 
-    def compile_extra(self, func):
-        """As of any compiler."""
-        with seldom_collecting():
-            return super().compile_extra(func)
-
-
-class PartCompiler(Compiler):
-    """Compiles a function to a `Part`, by no more passes than it needs: it has no closures, ``with`` or ``raise``."""
+    It has no closures, no ``with`` and no ``raise``, and counts no references, for which the end of each variable would
+    have to be known.
+    """
 
     def define_pipelines(self):
         """As of any compiler."""
-        passes = Passes("part")
-        # What returns arrays counts them, until each variable ends.
-        counted = (IRLegalization,) if self.state.flags.nrt else ()
-        for one in (*BEFORE_TYPES, NopythonTypeInference, StripPhis, *counted, *AFTER_TYPES):
+        passes = Passes("rows")
+        for one in PASSES:
             passes.add_pass(one, one.__name__)
         passes.finalize()
         return [passes]
@@ -181,9 +182,26 @@ class PartCompiler(Compiler):
         """As of any compiler."""
         known = _known.setdefault(repr(self.state.flags.values()), {})
         self.state.typingctx = Remembering(self.state.typingctx, known)
-        codegen = self.state.targetctx.codegen()
-        self.state.library = Part(codegen, f"{func.__module__}.{func.__qualname__}")
+        self.state.library = self.library(self.state.targetctx.codegen(), f"{func.__module__}.{func.__qualname__}")
+        self.state.library.enable_object_caching()  # so that it can be kept on disk
         return super().compile_extra(func)
+
+
+class PartCompiler(_Compiler):
+    """Compiles what compiled code calls, to a `Part`."""
+
+    library = Part
+
+
+class EntryCompiler(_Compiler):
+    """Compiles what Python calls, to an `Entry`, and with it all that it calls and that has not been compiled yet."""
+
+    library = Entry
+
+    def compile_extra(self, func):
+        """As of any compiler."""
+        with seldom_collecting():
+            return super().compile_extra(func)
 
 
 @contextmanager

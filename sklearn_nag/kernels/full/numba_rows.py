@@ -331,14 +331,14 @@ def fade(table, f, clock, target, factor, n_heads, passed):
 
 @entry
 def learn_dense(
-    X, y, codes, weights, order, room, table, f, rule, heads, clock, loss, losses, target, largest_gradient, factor,
-    Gamma, residual, played,
+    X, y, codes, weights, order, room, room_of_row, table, f, rule, heads, clock, loss, losses, target,
+    largest_gradient, factor, Gamma, residual, played,
 ):  # fmt: skip
     """Learn the rows in order; return whether all numbers stayed in range."""
     n, n_heads = table.shape[1], losses.size
     bias = n - 1 if rule.intercept else -1
     rows, noise, x, cos, sin = room
-    kept, share, v, averaged = np.empty((n, n)), np.empty(n), np.empty(n), np.empty(n_heads)
+    kept, share, v, averaged = room_of_row
     keep = played.shape[0] > 0
     ready, done = np.int64(0), np.int64(0)  # rows that are prepared, and those of them that are learnt
     most, step = TOGETHER, np.int64(0)  # how many may go together; how many are learnt at all
@@ -442,6 +442,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     n = state.columns.lift.size
     model = (
         tuple(np.empty((5, TOGETHER, distance_of(n)))),
+        (np.empty((n, n)), np.empty(n), np.empty(n), np.empty(state.loss.size)),
         state.columns.table,
         Fields(**state.columns.rows()),
         compiled_rule(state.rule, loss),

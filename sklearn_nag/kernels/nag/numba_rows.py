@@ -80,7 +80,7 @@ from ..compiled.heads import (
     compared,
     new_heads,
 )
-from ..compiled.jit import counted, fast, for_rule, slow, strict, strict_slow
+from ..compiled.jit import fast, for_rule, slow, strict, strict_slow
 from ..compiled.losses import (
     CompiledLoss,
     compiled_loss,
@@ -763,7 +763,7 @@ class Model(NamedTuple):
     fading: Fading
 
 
-@counted
+@fast
 def named(f, rule, model):
     """`Fields`, `CompiledRule` and `Model` of plain tuples."""
     eta, gradient_lift, loss, target, constraint, fading = model
