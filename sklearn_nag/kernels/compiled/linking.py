@@ -60,12 +60,6 @@ class Entry(JITCodeLibrary):
     def _optimize_functions(self, ll_module):
         ll_module.data_layout = self._codegen._data_layout
 
-    def _optimize_final_module(self):
-        # Once: Numba does so before as well, to see which references need not be counted.
-        made = self._codegen._module_pass_manager()
-        passes, *builder = made if isinstance(made, tuple) else (made,)  # none before Numba 0.62
-        passes.run(self._final_module, *builder)
-
 
 class Part(Entry):
     """Code that is linked with what calls it, and otherwise as it was written."""
