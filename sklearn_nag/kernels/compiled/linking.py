@@ -1,40 +1,22 @@
-"""How functions are compiled in less time than by Numba's own compiler, most of which is Python that goes through them.
+"""How functions are compiled in less time than by Numba's own compiler, most of which is Python.
 
-Functions that only compiled code calls are left to their callers, which optimise them with all else. Numba optimises
-each function and makes machine code of it, and then does so again with whatever calls it, of which it mostly becomes a
-part. The first of the two is a fifth of the time, for nothing. It finds out anew, at each place, what operators return
-for their operands, which is a tenth. And after each of two dozen passes, half of which look for what these functions
-have none of, it finds out where which variable lives: with what says where each one ends, which only objects that are
-counted need, a fifth. Looking for garbage among all that meanwhile is another tenth.
+Numba optimises each function and makes machine code of it, and then does so again with whatever calls it, of which it
+mostly becomes a part: a fifth of the time, for nothing. What operators return it finds out anew at each place: a tenth.
+After each of two dozen passes, half of which look for what is not there, it finds out where variables live, so that
+references can be counted: a fifth. Looking for garbage among all that is another tenth.
 """
 
 from __future__ import annotations
 
 import gc
 import operator
-from contextlib import contextmanager
 
-from numba.core import types
+from numba.core import typed_passes, types, untyped_passes
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
-from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
+from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.ir_utils import build_definitions
 from numba.core.ssa import reconstruct_ssa
-from numba.core.typed_passes import (
-    AnnotateTypes,
-    NativeLowering,
-    NopythonTypeInference,
-    NoPythonBackend,
-    PreLowerStripPhis,
-)
-from numba.core.untyped_passes import (
-    DeadBranchPrune,
-    FixupArgs,
-    GenericRewrites,
-    IRProcessing,
-    RewriteSemanticConstants,
-    TranslateByteCode,
-)
 
 from .vectors import larger, smaller
 
@@ -123,19 +105,16 @@ _known: dict[str, dict] = {}  # what is remembered, for functions compiled in di
 
 
 class Passes(PassManager):
-    """Does not find out after each pass where variables live, and that the pass has left all as it should be."""
+    """Finds nothing out after each pass."""
 
     _ENFORCING = False
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
-class OneAssignment(FunctionPass):
-    """As `ReconstructSSA`: a variable for each assignment. Where they live is not found out."""
+class OneAssignment(untyped_passes.ReconstructSSA):
+    """As its base, but for where variables live."""
 
     _name = "one_assignment"
-
-    def __init__(self):
-        super().__init__()
 
     def run_pass(self, state):
         """As of any pass."""
@@ -145,8 +124,8 @@ class OneAssignment(FunctionPass):
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
-class StripPhis(PreLowerStripPhis):
-    """As its base. Where variables live is not found out."""
+class StripPhis(typed_passes.PreLowerStripPhis):
+    """As its base, but for where variables live."""
 
     _name = "strip_phis_alone"
 
@@ -158,17 +137,24 @@ class StripPhis(PreLowerStripPhis):
 
 
 PASSES = (
-    TranslateByteCode, FixupArgs, IRProcessing, RewriteSemanticConstants, DeadBranchPrune, GenericRewrites,
-    OneAssignment, DeadBranchPrune, NopythonTypeInference, StripPhis, AnnotateTypes, NativeLowering, NoPythonBackend,
-)  # fmt: skip
+    untyped_passes.TranslateByteCode,
+    untyped_passes.FixupArgs,
+    untyped_passes.IRProcessing,
+    untyped_passes.RewriteSemanticConstants,
+    untyped_passes.DeadBranchPrune,
+    untyped_passes.GenericRewrites,
+    OneAssignment,
+    untyped_passes.DeadBranchPrune,
+    typed_passes.NopythonTypeInference,
+    StripPhis,
+    typed_passes.AnnotateTypes,
+    typed_passes.NativeLowering,
+    typed_passes.NoPythonBackend,
+)
 
 
 class _Compiler(Compiler):
-    """Compiles a function to a library of its own kind, by no more passes than it needs.
-
-    It has no closures, no ``with`` and no ``raise``, and counts no references, for which the end of each variable would
-    have to be known.
-    """
+    """Compiles functions without closures, ``with``, ``raise`` and references to be counted."""
 
     def define_pipelines(self):
         """As of any compiler."""
@@ -194,23 +180,15 @@ class PartCompiler(_Compiler):
 
 
 class EntryCompiler(_Compiler):
-    """Compiles what Python calls, to an `Entry`, and with it all that it calls and that has not been compiled yet."""
+    """Compiles what Python calls, to an `Entry`, and with it what it calls and is not compiled yet."""
 
     library = Entry
 
     def compile_extra(self, func):
-        """As of any compiler."""
-        with seldom_collecting():
+        """As of any compiler. Garbage is looked for less often meanwhile, if at all: hardly anything becomes such."""
+        before = gc.get_threshold()
+        gc.set_threshold(before[0] and max(before[0], OBJECTS), *before[1:])
+        try:
             return super().compile_extra(func)
-
-
-@contextmanager
-def seldom_collecting():
-    """Look for garbage less often meanwhile, unless that is turned off: hardly any of what is made becomes such."""
-    before = gc.get_threshold()
-    if before[0] > 0:
-        gc.set_threshold(max(before[0], OBJECTS), *before[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
+        finally:
+            gc.set_threshold(*before)

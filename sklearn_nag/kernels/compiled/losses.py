@@ -107,7 +107,7 @@ def log_loss(margin, e):
 @slow
 def loss_of_margin(loss, margin, y):
     """As `loss_and_gradient`."""
-    if loss == LOG or loss == SOFTMAX:
+    if loss in (LOG, SOFTMAX):
         e = inverse_power(margin)
         share = e / (1.0 + e) if margin > 0 else 1.0 / (1.0 + e)
         return log_loss(margin, e) if loss == LOG or y > 0 else 0.0, -y * share
@@ -239,7 +239,7 @@ def importance_aware_move(loss, parameter, p, y, g, a):
     if OF_MARGIN:
         if abs(y) < 1.0:
             return move_of_soft(p, y, a)
-        if (loss == LOG or loss == SOFTMAX) and abs(g) * a <= SHORT:
+        if loss in (LOG, SOFTMAX) and abs(g) * a <= SHORT:
             return y * short_move_of_log(abs(g), a)
         return y * move_of_margin(loss, y * p, a)
     if OF_RATE:
@@ -250,7 +250,7 @@ def importance_aware_move(loss, parameter, p, y, g, a):
 @slow
 def move_of_margin(loss, margin, a):
     """How far the importance-aware step moves the margin."""
-    if loss == LOG or loss == SOFTMAX:
+    if loss in (LOG, SOFTMAX):
         e = exp(min(max(margin, LEAST_MARGIN), MOST_MARGIN))
         a = min(a, LONGEST)
         d = a / (1.0 + e)

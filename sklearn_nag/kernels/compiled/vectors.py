@@ -377,18 +377,17 @@ def _taken_after(sign):
     """What defines which of two numbers is taken: the second where it compares so with the first."""
 
     def define(typing_context, one, other):
-        are_integers = isinstance(one, types.Integer) and isinstance(other, types.Integer)
-        kind = types.int64 if are_integers else types.float64
+        exact = isinstance(one, types.Integer) and isinstance(other, types.Integer)
+        kind = types.int64 if exact else types.float64
 
         def write(context, builder, sig, args):
-            one, other = args
-            compare = builder.icmp_signed if are_integers else builder.fcmp_ordered
-            return builder.select(compare(sign, other, one), other, one)
+            compare = builder.icmp_signed if exact else builder.fcmp_ordered
+            return builder.select(compare(sign, *args[::-1]), *args[::-1])
 
         return kind(kind, kind), write
 
     return define
 
 
-# As `max` and `min` of Python, of which Numba compiles one for each number and type of arguments.
+# As Python's `max` and `min`. Numba compiles those for each number and type of arguments.
 larger, smaller = intrinsic(_taken_after(">")), intrinsic(_taken_after("<"))
