@@ -22,9 +22,12 @@ def compiled():
 
 @pytest.fixture
 def thresholds():
-    before = gc.get_threshold()
+    before, is_on = gc.get_threshold(), gc.isenabled()
+    gc.enable()
     yield before
     gc.set_threshold(*before)
+    if not is_on:
+        gc.disable()
 
 
 @needs_numba
