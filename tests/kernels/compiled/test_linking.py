@@ -22,12 +22,9 @@ def compiled():
 
 @pytest.fixture
 def thresholds():
-    before, is_on = gc.get_threshold(), gc.isenabled()
-    gc.enable()
+    before = gc.get_threshold()
     yield before
     gc.set_threshold(*before)
-    if not is_on:
-        gc.disable()
 
 
 @needs_numba
@@ -48,40 +45,22 @@ def test_max_and_min_are_those_of_python(compiled):
 
 
 @needs_numba
-def test_garbage_is_looked_for_as_before(compiled, thresholds):
-    seen = []
-
-    def look(phase, info):
-        seen.append(gc.get_threshold()[0])
-
-    gc.set_threshold(10, *thresholds[1:])
-    gc.callbacks.append(look)
-    try:
-        compiled(lambda x: x + 1)(1)
-        assert gc.get_threshold() == (10, *thresholds[1:])
-        with pytest.raises(Exception, match="no_such"):
-            compiled(lambda x: x.no_such)(1)
-        assert gc.get_threshold() == (10, *thresholds[1:])
-        seen.clear()
-        gc.set_threshold(0, *thresholds[1:])  # off
-        compiled(lambda x: x + 2)(1)
-        assert gc.get_threshold()[0] == 0
-        assert seen == []
-    finally:
-        gc.callbacks.remove(look)
-
-
-@needs_numba
-def test_it_is_looked_for_while_something_is_compiled(compiled, monkeypatch, thresholds):
-    """Seldom, but what others make meanwhile is not kept for all that time."""
+def test_garbage_is_looked_for_less_often_meanwhile(compiled, thresholds, monkeypatch):
+    """And then as before, also where what is compiled has an error. If it is turned off, it stays so."""
     from sklearn_nag.kernels.compiled import linking
 
-    found = []
-    monkeypatch.setattr(linking, "OBJECTS", 500)
-    gc.set_threshold(20, *thresholds[1:])
-    gc.callbacks.append(lambda phase, info: found.append(gc.get_threshold()[0]))
-    try:
-        compiled(lambda x: x + 3)(1)
-    finally:
-        gc.callbacks.pop()
-    assert 500 in found
+    seen, define = [], linking.EntryCompiler.define_pipelines
+
+    def look(compiler):
+        seen.append(gc.get_threshold())
+        return define(compiler)
+
+    monkeypatch.setattr(linking.EntryCompiler, "define_pipelines", look)
+    more = 2 * linking.OBJECTS
+    for before, meanwhile in ((10, linking.OBJECTS), (more, more), (0, 0)):
+        gc.set_threshold(before, *thresholds[1:])
+        compiled(lambda x: x + 1)(1)
+        with pytest.raises(Exception, match="no_such"):
+            compiled(lambda x: x.no_such)(1)
+        assert gc.get_threshold() == (before, *thresholds[1:])
+        assert seen[-2:] == [(meanwhile, *thresholds[1:])] * 2
