@@ -169,7 +169,7 @@ class _Compiler(Compiler):
         known = _known.setdefault(repr(self.state.flags.values()), {})
         self.state.typingctx = Remembering(self.state.typingctx, known)
         self.state.library = self.library(self.state.targetctx.codegen(), f"{func.__module__}.{func.__qualname__}")
-        self.state.library.enable_object_caching()  # so that it can be kept on disk
+        self.state.library.enable_object_caching()  # so that an entry can be kept on disk
         return super().compile_extra(func)
 
 

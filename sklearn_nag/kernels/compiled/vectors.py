@@ -303,8 +303,9 @@ def _taken_if(sign):
     """What writes which of two is taken: the first where a comparison holds."""
 
     def write(context, builder, sig, args):
-        one, other = args if sig.return_type == types.float64 else _as_vectors(builder, args)
-        return builder.select(builder.fcmp_ordered(sign, one, other), one, other)
+        one, other = _as_vectors(builder, args) if isinstance(sig.return_type, Vector) else args
+        compare = builder.icmp_signed if isinstance(sig.return_type, types.Integer) else builder.fcmp_ordered
+        return builder.select(compare(sign, one, other), one, other)
 
     return write
 
@@ -375,16 +376,12 @@ def power_of_2(typing_context, shifted):
 
 def _taken_after(sign):
     """What defines which of two numbers is taken: the second where it compares so with the first."""
+    write = _taken_if(sign)
 
     def define(typing_context, one, other):
-        exact = isinstance(one, types.Integer) and isinstance(other, types.Integer)
-        kind = types.int64 if exact else types.float64
-
-        def write(context, builder, sig, args):
-            compare = builder.icmp_signed if exact else builder.fcmp_ordered
-            return builder.select(compare(sign, *args[::-1]), *args[::-1])
-
-        return kind(kind, kind), write
+        are_integers = isinstance(one, types.Integer) and isinstance(other, types.Integer)
+        kind = types.int64 if are_integers else types.float64
+        return kind(kind, kind), lambda context, builder, sig, args: write(context, builder, sig, args[::-1])
 
     return define
 
