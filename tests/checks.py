@@ -32,17 +32,17 @@ OF_RULES = {
     "check_sample_weights_shape",
 }
 
+# What no learner in one pass can meet, where scikit-learn has it.
+BY_ORDER = dict.fromkeys(
+    [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")],
+    "the result depends on the order of rows, as it does for scikit-learn's SGD estimators",
+)
+
 
 def is_of_rules(check):
     """Whether a check may fail by one rule and pass by others; all may where ``EVERY_RULE`` is in the environment."""
     again = check.keywords.get("readonly_memmap") or check.keywords.get("X_dtype")  # what is given, in other ways
     return bool(os.environ.get("EVERY_RULE")) or not (again or check.func.__name__ not in OF_RULES)
-
-
-def skip_unless_of_rules(check):
-    """Skip what the same class has passed by another rule, unless ``EVERY_RULE`` is in the environment."""
-    if not is_of_rules(check):
-        pytest.skip("it does not depend on the rule")
 
 
 def of_rules(checks):

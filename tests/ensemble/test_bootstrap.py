@@ -33,20 +33,15 @@ from sklearn_nag.constraints import L2Ball
 from sklearn_nag.ensemble._bootstrap import exponential_weights
 from sklearn_nag.preprocessing import OnlineImputer, make_online_pipeline
 
+from ..checks import BY_ORDER, run_check
+
 X, Y = load_diabetes(return_X_y=True, scaled=False)
 
 
-def expected_to_fail(estimator):
-    reason = "weights are drawn by the numbers of rows, which rows of weight 0 have too"
-    return dict.fromkeys([f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")], reason)
-
-
-@parametrize_with_checks(
-    [OnlineBootstrap(NAGClassifier(max_iter=3, random_state=0), n_models=2)],
-    expected_failed_checks=expected_to_fail,
-)
+@parametrize_with_checks([OnlineBootstrap(NAGClassifier(max_iter=3, random_state=0), n_models=2)])
 def test_scikit_learns_checks(estimator, check):
-    check(estimator)
+    reason = "weights are drawn by the numbers of rows, which rows of weight 0 have too"
+    run_check(check, estimator, dict.fromkeys(BY_ORDER, reason))
 
 
 def test_weights_are_exponential_and_depend_on_the_number_of_the_row():

@@ -30,22 +30,18 @@ from sklearn_nag.kernels import FixedRate, FixedShare, Mixture
 from sklearn_nag.model_selection import progressive_validation
 from sklearn_nag.preprocessing import OnlineCells, OnlineCurves, OnlineProducts
 
+from ..checks import BY_ORDER, run_check
 from ..kernels.helpers import KERNELS
 
 pd = pytest.importorskip("pandas")
 SMALL = {"n_trees": 20, "depth": 4, "first_rows": 40, "focus_rows": 100, "random_state": 0}
-REASON = "the result depends on the order of rows, as it does for scikit-learn's SGD estimators"
 X, Y = make_friedman1(600, noise=0.5, random_state=0)
 BEFORE_CELLS = ["lines", "exact_lines", "products", "exact_curves", "curves"]  # of a regressor of a few columns
 
 
 @pytest.mark.filterwarnings("ignore:columns='auto'")
 @parametrize_with_checks(
-    [make(**{**SMALL, "n_trees": 8, "depth": 3}, max_iter=2) for make in (NAGCellsClassifier, NAGCellsRegressor)],
-    expected_failed_checks=lambda estimator: {
-        "check_sample_weight_equivalence_on_dense_data": REASON,
-        "check_sample_weight_equivalence_on_sparse_data": REASON,
-    },
+    [make(**{**SMALL, "n_trees": 8, "depth": 3}, max_iter=2) for make in (NAGCellsClassifier, NAGCellsRegressor)]
 )
 def test_scikit_learn_check(estimator, check, monkeypatch):
     kind = type(estimator)
@@ -55,7 +51,7 @@ def test_scikit_learn_check(estimator, check, monkeypatch):
         return set_params(self, **({"max_iter": 20} if params == {"max_iter": 1000} else params))
 
     monkeypatch.setattr(kind, "set_params", set_to_few)
-    check(estimator)
+    run_check(check, estimator, BY_ORDER)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

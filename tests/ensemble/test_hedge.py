@@ -36,28 +36,20 @@ from sklearn_nag import (
 from sklearn_nag.kernels import FixedRate, Mixture, blend, mix
 from sklearn_nag.regret import adahedge_bound
 
-from ..checks import skip_unless_of_rules
+from ..checks import BY_ORDER, of_rules, run_check
 from ..kernels.helpers import KERNELS
 
 CANCER = load_breast_cancer(return_X_y=True)
 DIGITS = load_digits(return_X_y=True)
 DIABETES = load_diabetes(return_X_y=True, scaled=False)
-REASON = "the result depends on the order of rows, as it does for scikit-learn's SGD estimators"
 
 
-def expected_failures(estimator):
-    return {
-        "check_sample_weight_equivalence_on_dense_data": REASON,
-        "check_sample_weight_equivalence_on_sparse_data": REASON,
-    }
-
-
-@parametrize_with_checks([HedgeClassifier(), HedgeRegressor()], expected_failed_checks=expected_failures)
+@parametrize_with_checks([HedgeClassifier(), HedgeRegressor()])
 def test_scikit_learn_check(estimator, check):
-    check(estimator)
+    run_check(check, estimator, BY_ORDER)
 
 
-@parametrize_with_checks(
+OTHER_MIXTURES = parametrize_with_checks(
     [
         HedgeClassifier(
             [("nag", NAGClassifier()), ("sgd", SGDClassifier(random_state=0))],
@@ -66,12 +58,13 @@ def test_scikit_learn_check(estimator, check):
             batch_size=20,
         ),
         HedgeRegressor([("nag", NAGRegressor())], update="hedge", loss="absolute_error", max_iter=2),
-    ],
-    expected_failed_checks=expected_failures,
+    ]
 )
+
+
+@of_rules(OTHER_MIXTURES)
 def test_scikit_learn_check_of_other_mixtures(estimator, check):
-    skip_unless_of_rules(check)
-    check(estimator)
+    run_check(check, estimator, BY_ORDER)
 
 
 # -- the mixture

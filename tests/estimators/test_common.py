@@ -15,7 +15,7 @@ from sklearn_nag import (
 )
 from sklearn_nag.model_selection import NAGClassifierCV, NAGRegressorCV
 
-from ..checks import of_rules, run_check
+from ..checks import BY_ORDER, of_rules, run_check
 
 ESTIMATORS = [
     FTRLClassifier(max_iter=3),
@@ -39,24 +39,18 @@ OTHER_RULES = [
     ScaleInvariantClassifier(loss="hinge", update="potential", average=False, max_iter=3),
     ScaleInvariantRegressor(loss="huber", invariance="full", max_iter=2),
 ]
-REASON = "the result depends on the order of rows, as it does for scikit-learn's SGD estimators"
-# The checks that no learner in one pass can meet, where scikit-learn has them.
-EXPECTED_TO_FAIL = {
-    "check_sample_weight_equivalence_on_dense_data": REASON,
-    "check_sample_weight_equivalence_on_sparse_data": REASON,
-}
 
 
 @pytest.mark.filterwarnings("ignore:alpha has no effect")  # a check sets it for all that have it
 @parametrize_with_checks(ESTIMATORS)
 def test_scikit_learn_check(estimator, check):
-    run_check(check, estimator, EXPECTED_TO_FAIL)
+    run_check(check, estimator, BY_ORDER)
 
 
 @pytest.mark.filterwarnings("ignore:alpha has no effect")
 @of_rules(parametrize_with_checks(OTHER_RULES))
 def test_scikit_learn_check_of_other_rules(estimator, check):
-    run_check(check, estimator, EXPECTED_TO_FAIL)
+    run_check(check, estimator, BY_ORDER)
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS + OTHER_RULES)

@@ -29,21 +29,18 @@ from sklearn_nag.model_selection import ProgressiveSearch, progressive_validatio
 from sklearn_nag.preprocessing import OnlineImputer, make_online_pipeline
 from sklearn_nag.streams import fit_stream
 
+from ..checks import BY_ORDER, run_check
+
 DIGITS = tuple(a[:900] for a in load_digits(return_X_y=True))
 DIABETES = load_diabetes(return_X_y=True, scaled=False)
 RATES = [1e-4, 0.01, 0.3, 1.0, 10.0, 100.0, 1000.0]
-REASON = "the result depends on the order of rows, as it does for scikit-learn's SGD estimators"
 
 
 @parametrize_with_checks(
-    [ProgressiveSearch(NAGClassifier(), {"eta0": [0.5, 1.0]}), ProgressiveSearch(NAGRegressor(), {"eta0": [0.5, 1.0]})],
-    expected_failed_checks=lambda estimator: {
-        "check_sample_weight_equivalence_on_dense_data": REASON,
-        "check_sample_weight_equivalence_on_sparse_data": REASON,
-    },
+    [ProgressiveSearch(NAGClassifier(), {"eta0": [0.5, 1.0]}), ProgressiveSearch(NAGRegressor(), {"eta0": [0.5, 1.0]})]
 )
 def test_scikit_learn_check(estimator, check):
-    check(estimator)
+    run_check(check, estimator, BY_ORDER)
 
 
 def search(min_rows=50, **options):

@@ -41,6 +41,7 @@ from sklearn_nag.preprocessing import (
 )
 from sklearn_nag.streams import fit_stream
 
+from ..checks import run_check
 from .helpers import Centred
 
 pd = pytest.importorskip("pandas")
@@ -59,20 +60,15 @@ def bits(pipeline, X):
     return pipeline.decision_function(X).tobytes()
 
 
-SHARED = "a Pipeline fits its steps, not clones of them"
-
-
 @parametrize_with_checks(
     [
         make_online_pipeline(Centred(), FTRLRegressor(random_state=0)),
         make_online_pipeline(Centred(), NAGClassifier(random_state=0)),
-    ],
-    expected_failed_checks=lambda _: {  # as scikit-learn expects of Pipeline
-        "check_dont_overwrite_parameters": SHARED, "check_estimators_overwrite_params": SHARED,
-    },
-)  # fmt: skip
+    ]
+)
 def test_scikit_learns_checks(estimator, check):
-    check(estimator)
+    names = ("check_dont_overwrite_parameters", "check_estimators_overwrite_params")
+    run_check(check, estimator, dict.fromkeys(names, "a Pipeline fits its steps, not clones of them"))
 
 
 def test_each_step_sees_what_the_one_before_has_made_of_the_rows_so_far(rows):
