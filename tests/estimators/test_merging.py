@@ -58,7 +58,7 @@ REGRESSORS = [NAGRegressor(**p) for p in NAG] + [ScaleInvariantRegressor(**p) fo
 REGRESSORS += [ScaleInvariantRegressor(invariance="full", fit_intercept=i) for i in (True, False)]  # least squares
 # Each kind of rule once: what classes and outputs have in common is merged alike.
 EACH = CLASSIFIERS[::2] + REGRESSORS[1::2] + REGRESSORS[-2:-1]
-SIZES = (120, 40, 240)
+SIZES = (60, 20, 120)
 
 
 def data(rng, n=400, d=4, classes=2, origin=10.0):
@@ -89,14 +89,14 @@ def target(estimator, y, values):
 
 @pytest.mark.parametrize("estimator", EACH, ids=str)
 def test_one_model_is_that_model(estimator, rng):
-    X, y, values = data(rng, n=200, classes=3)
+    X, y, values = data(rng, n=100, classes=3)
     y = target(estimator, y, values)
     base = begin(estimator, X[:50], y[:50])
-    model = begin(estimator, X[50:100], y[50:100], base)
+    model = begin(estimator, X[50:80], y[50:80], base)
     for merged in (merge([model]), merge([model], base), merge([base, model], base), merge([base, base, model], base)):
         np.testing.assert_array_equal(bits(merged), bits(model))
         np.testing.assert_array_equal(merged._decision(X), model._decision(X))
-    np.testing.assert_array_equal(*(bits(each.partial_fit(X[100:], y[100:])) for each in (merged, model)))
+    np.testing.assert_array_equal(*(bits(each.partial_fit(X[80:], y[80:])) for each in (merged, model)))
     assert merge([base, base], base).t_ == 50
 
 
@@ -146,7 +146,7 @@ def test_what_is_learnt_of_inputs_is_that_of_one_model(estimator, with_base, rng
 @pytest.mark.parametrize("estimator", EACH, ids=str)
 def test_functions_are_averaged(estimator, rng):
     """Models that began with nothing: the merged decision is the mean of theirs by rows, up to what scales change."""
-    X, y, values = data(rng, classes=3)
+    X, y, values = data(rng, n=sum(SIZES), classes=3)
     y = target(estimator, y, values)
     if (
         estimator.get_params().get("average", "auto") in ("auto", True)
@@ -171,11 +171,11 @@ def test_functions_are_averaged(estimator, rng):
 
 @pytest.mark.parametrize("estimator", EACH, ids=str)
 def test_order_changes_rounding_alone(estimator, rng):
-    X, y, values = data(rng, n=200, classes=3)
+    X, y, values = data(rng, n=120, classes=3)
     y = target(estimator, y, values)
     base = begin(estimator, X[:30], y[:30])
     for start in (None, base):
-        models = pieces(estimator, X[30:], y[30:], (50, 30, 90), start)
+        models = pieces(estimator, X[30:], y[30:], (25, 15, 45), start)
         decisions = [merge(order, start)._decision(X) for order in itertools.permutations(models)]
         state = models[0]._state
         if type(state) in (kernels.full.State, kernels.coordinatewise.State) and not state.rule.averaged:
