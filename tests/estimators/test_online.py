@@ -18,6 +18,7 @@ from sklearn_nag import FTRLRegressor, NAGClassifier, NAGRegressor, ScaleInvaria
 from sklearn_nag.constraints import Box
 
 from ..kernels.helpers import flat, on_both
+from ..pairs import every_pair
 from ..processes import run_code
 from .helpers import PLAIN, RNG, X, Y, bits, first_call
 
@@ -49,12 +50,16 @@ def test_attributes():
         clf.coef_[0, 0] = 1.0
 
 
-@pytest.mark.parametrize("average", [False, True])
-@pytest.mark.parametrize("penalty", [None, "l1", "l2", "elasticnet"])
-@pytest.mark.parametrize("normalization", ["max", "rms"])
-@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
-def test_coef_and_intercept_give_the_decisions(container, normalization, penalty, average):
-    X, y = (part[::4] for part in load_wine(return_X_y=True))
+@pytest.mark.parametrize(
+    ("how", "penalty", "normalization"),
+    every_pair(
+        itertools.product([np.asarray, sparse.csr_array], [False, True]),
+        [None, "l1", "l2", "elasticnet"],
+        ["max", "rms"],
+    ),
+)
+def test_coef_and_intercept_give_the_decisions(how, penalty, normalization):
+    (container, average), (X, y) = how, (rows[::4] for rows in load_wine(return_X_y=True))
     clf = NAGClassifier(normalization=normalization, penalty=penalty, average=average, max_iter=2, random_state=0)
     clf.fit(container(X), y)
     np.testing.assert_allclose(clf.decision_function(X), X @ clf.coef_.T + clf.intercept_, rtol=1e-12)
