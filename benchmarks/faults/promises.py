@@ -40,6 +40,7 @@ from .cases import (
 TOLERANCE = 1e-6  # between the kernels, relative to the largest prediction
 TINY = np.finfo(np.float64).tiny
 APART = 53  # columns of wide rows from one that a case has to the next
+NUMBERS = (np.ndarray, np.generic, float, int, str, type(None))  # and all else that is compared bit by bit
 BOUNDS = (".constraint", ".clip")  # parameters that may be infinite
 FARTHEST_OFF = 0.03  # coverage from what was asked for, in `restless` rows
 ULPS = 1e-15  # by which inputs are moved to see how much the last digits matter
@@ -142,19 +143,21 @@ def decision(model, rows):
     return values.reshape(len(values), -1)
 
 
-def arrays(thing, name="model"):
-    """Names and values of all numbers of a model."""
-    if isinstance(thing, np.ndarray | np.generic | float | int | str | None | bool):
-        yield name, np.asarray(thing)
+def arrays(thing, name="model", found=None):
+    """Names and values of all numbers of a model, as a list of pairs."""
+    found = [] if found is None else found
+    if isinstance(thing, NUMBERS):
+        found.append((name, np.asarray(thing)))
     elif isinstance(thing, dict):
         for key, value in thing.items():
             if key not in ("cached", "_made", "rule"):
-                yield from arrays(value, f"{name}.{key}")
+                arrays(value, f"{name}.{key}", found)
     elif isinstance(thing, list | tuple):
         for i, value in enumerate(thing):
-            yield from arrays(value, f"{name}.{i}")
+            arrays(value, f"{name}.{i}", found)
     elif hasattr(thing, "__getstate__"):
-        yield from arrays(thing.__getstate__(), name)
+        arrays(thing.__getstate__(), name, found)
+    return found
 
 
 def is_not_finite(name, array):
