@@ -14,6 +14,7 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+from joblib import cpu_count
 
 from . import absurd, files, mishaps, saving, tables  # noqa: F401 (they add their promises)
 from .cases import made
@@ -170,7 +171,7 @@ def main():
     parser.add_argument("--seed", type=int, default=0, help="gives the cases, in an order that stays; 0 by default")
     parser.add_argument("--promises", nargs="+", choices=list(PROMISES), help="those to try; all by default")
     parser.add_argument("--show", type=int, default=MOST_SHOWN, help="reproducers for each promise; 3 by default")
-    parser.add_argument("--jobs", type=int, default=1, help="processes that share the cases; 1 by default")
+    parser.add_argument("--jobs", type=int, default=cpu_count(), help="processes; one a core by default")
     args = parser.parse_args()
     start = time.monotonic()
     how = {"minutes": args.minutes, "names": args.promises, "most_shown": args.show}
