@@ -115,6 +115,15 @@ def first_call(classes):
     return f"partial_fit(X, y{'' if classes is None else f', classes={classes.tolist()!r}'})"
 
 
+def as_many(case, on_numpy, compiled):
+    """How many rows make a call that takes a while: fewer for models that take many times as long for each."""
+    if case.kernel == "numba":
+        return compiled // (1 + 20 * (case.parameters.get("invariance") == "full"))
+    if case.parameters.get("half_life") == "auto":
+        return on_numpy // 10
+    return on_numpy // (4 if case.learner.startswith(("Hedge", "NAGCells")) else 1)
+
+
 def dense_only(case):
     return case.parameters.get("invariance") == "full" or case.parameters.get("centering") is True
 
@@ -192,8 +201,7 @@ def interrupt_after(delay):
 def interrupts_change_nothing(case):
     sklearn_nag.set_config(kernel=case.kernel)
     rng = case.rng("interrupts")
-    d = 5
-    n = 1_000 if case.kernel == "numpy" else 200_000 // (1 + 20 * (case.parameters.get("invariance") == "full"))
+    n, d = as_many(case, 1_000, 200_000), 5
     X, y, classes = plain_rows(case, n, d)
     method = str(rng.choice(["partial_fit", "fit"]))
     rows = sparse.csr_array(X) if case.is_sparse and not dense_only(case) else X
@@ -289,7 +297,7 @@ def lack_of_memory_changes_nothing(case):
 @promise("readers in other threads see the model before or after a call", every=20, shrinks=False)
 def readers_see_whole_models(case):
     sklearn_nag.set_config(kernel=case.kernel)
-    size, n = (20, 40) if case.kernel == "numpy" else (2_000, 40)
+    size, n = as_many(case, 20, 2_000), 20 if case.kernel == "numpy" else 40
     X, y, classes = plain_rows(case, size * n, 5)
     batches = [slice(i, i + size) for i in range(0, size * n, size)]
     seen = X[:7]
@@ -366,7 +374,7 @@ def _exported_and_explained(model, seen):
 @promise("writers in several threads wait or fail; no row is lost", every=20, shrinks=False)
 def writers_lose_no_rows(case):
     sklearn_nag.set_config(kernel=case.kernel)
-    size, n = (10, 20) if case.kernel == "numpy" else (1_000, 30)
+    size, n = as_many(case, 10, 1_000), 20 if case.kernel == "numpy" else 30
     X, y, classes = plain_rows(case, size * n, 5)
     model = new_model(case)
     try:
