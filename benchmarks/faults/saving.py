@@ -240,7 +240,8 @@ def learns_long(case):
     """Rows, targets and classes for a call that takes a while, a model that has learnt, and the method."""
     sklearn_nag.set_config(kernel=case.kernel)
     rng = case.rng("within")
-    X, y, classes = plain_rows(case, as_many(case, 300, 30_000), 5)
+    n = as_many(case, 300, 30_000 // (1 + 20 * (case.parameters.get("invariance") == "full")))
+    X, y, classes = plain_rows(case, n, 5)
     rows = sparse.csr_array(X) if case.is_sparse and not dense_only(case) else X
     model = new_model(case)
     first = slice(0, 50)
