@@ -215,11 +215,11 @@ def _used(X, y, classes, model):
     """What happens when a model is used: it is "refused" by an error, or nothing is wrong (None), or something is."""
     refused = None
     n_features = getattr(model, "n_features_in_", X.shape[1])
-    wide = X
+    tables = [X]
     if isinstance(n_features, int) and n_features > X.shape[1]:
-        wide = sparse.csr_array((X.shape[0], min(n_features, 4_000_000)))
+        tables.append(sparse.csr_array((X.shape[0], min(n_features, 4_000_000))))
     uses = (decision, lambda model, X: told(model, X, y, classes), lambda model, X: model.predict(X))
-    for rows, use in itertools.product((X, wide), uses):
+    for rows, use in itertools.product(tables, uses):
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
