@@ -439,10 +439,10 @@ TRUSTING = """
 import os, pathlib
 cache = pathlib.Path(os.environ["NUMBA_CACHE_DIR"])
 cache.mkdir(exist_ok=True)
-for name in ("cache.nbi", "cache.nbc"):
-    if not (cache / name).exists():
-        (cache / name).write_bytes(bytes(100))
-    assert (cache / name).read_bytes() == bytes(100), f"{name} is damaged"
+code = cache / "cache.nbc"
+if not code.exists():
+    code.write_bytes(bytes(100))
+assert code.read_bytes() == bytes(100), f"{code.name} is damaged"
 print("learnt")
 """
 
