@@ -10,6 +10,7 @@ nine.
 """
 
 import time
+from collections import namedtuple
 
 import numpy as np
 from numba import njit
@@ -31,32 +32,35 @@ TURNS = 9
 jit = njit(nogil=True, error_model="numpy", fastmath=FAST)
 enter, leave, read_entries = columns.enter, columns.leave, columns.read_entries
 gather, scatter, whole_vectors = columns.gather, columns.scatter, columns.whole_vectors
-needs_lift, switches, count_entries = columns.needs_lift, columns.switches, columns.count_entries
-update_maxima, all_finite, padded = columns.update_maxima, columns.all_finite, columns.padded
-roots_of, times_of = columns.roots_of, columns.times_of
+count_entries, update_maxima, all_finite = columns.count_entries, columns.update_maxima, columns.all_finite
+padded, roots_of, times_of = columns.padded, columns.roots_of, columns.times_of
 
 MADE = NAGClassifier().partial_fit([[0.0], [1.0]], [0, 1], classes=[0, 1])._made
-DEFAULTS = numba_rows.compiled_constants(MADE.rule, MADE.loss)  # what the steps are compiled for
-relative, relative_of_rare, normalise, products = (
+DEFAULTS = numba_rows.compiled_constants(MADE.rule, MADE.loss)._replace(are_mixed=False)
+stops, fill_roots, relative, relative_of_rare, normalise, products = (  # compiled for these
     for_rule(step, DEFAULTS)
-    for step in (columns.relative, columns.relative_of_rare, numba_rows.normalise, numba_rows.products)
-)
+    for step in (
+        columns.stops, columns.fill_roots, columns.relative, columns.relative_of_rare, numba_rows.normalise,
+        numba_rows.products,
+    )
+)  # fmt: skip
+RULE = namedtuple("Rule", "begins")(BEGINS)
 NOBODY = 1e9  # so many rows before that no column becomes frequent, or stops to be
 
 
 @jit
-def copies(f, n_rows, room, index, places, rows, table, followed, fetches, puts_back):
+def copies(f, n_rows, room, index, places, rows, table, apart, followed, fetches, puts_back):
     """Read rows; fetch their columns, and put them back, if asked to."""
     data, indices, indptr = rows
-    staying = enter(room, f, table, index, places, followed, True, True)
+    staying = enter(room, f, table, apart, index, places, followed, True, True)
     first = whole_vectors(staying)
     for row in range(n_rows):
         width = read_entries(room, f, index, places, data, indices, indptr[row], indptr[row + 1], first, staying > 1)
         if fetches:
-            gather(room, f, table, index, first, width, padded(width))
+            gather(room, f, table, apart.shape[0], index, first, width, padded(width))
         if puts_back:
-            scatter(room, f, table, index, first, width)
-    leave(room, table, index, places, staying, True, True)
+            scatter(room, table, apart.shape[0], index, first, width)
+    leave(room, table, apart, index, places, staying, True, True)
 
 
 @jit
@@ -64,7 +68,7 @@ def count(room, f, n_rows, n):
     """Tallies, largest values, and whether all is finite."""
     found = 0
     for _ in range(n_rows):
-        found += needs_lift(room, f, n) + switches(room, f, BEGINS, NOBODY, 1e-9, n)
+        found += stops(room, f, RULE, NOBODY, 1e-9, n)
         count_entries(room, f, 1e-9, n)
         update_maxima(room, f, n, False)
         found += all_finite(room, f.squares, f.x, n)
@@ -77,6 +81,7 @@ def play(room, f, n_rows, n):
     squared = latest = past = eight(0.0)
     for _ in range(n_rows):
         times, roots, rare = times_of(NOBODY, 1e-9), roots_of(NOBODY), whole_vectors(n // 5)
+        fill_roots(room, f, rare, n, roots)
         for i in range(0, rare, WIDTH):
             squared += normalise(room, f, i, relative(room, f, i, times, 0), roots, False)
             latest, past = products(room, f, 0, i, 1e-9, latest, past)
@@ -121,12 +126,13 @@ def steps(X, y):
     """Name and seconds of each step of the loop."""
     model = NAGClassifier().partial_fit(X, y, classes=[0, 1])
     state = model._state
-    f = table_layout(numba_rows.Fields, numba_rows.SCRATCH, state.rule, state.columns.shared, state.columns.per_head)
-    table, room, index, places, followed = workspace(state, len(numba_rows.SCRATCH), X.indptr)
+    layout = state.columns.shared, state.columns.per_head
+    f = table_layout(numba_rows.Fields, numba_rows.SCRATCH, state.rule, *layout, by_row=True)
+    table, apart, room, index, places, followed = workspace(state, len(numba_rows.SCRATCH), X.indptr)
     rows, n_rows = (X.data, X.indices, X.indptr), X.shape[0]
 
     def copied(*what):
-        return seconds(lambda: copies(f, n_rows, room, index, places, rows, table, followed, *what))
+        return seconds(lambda: copies(f, n_rows, room, index, places, rows, table, apart, followed, *what))
 
     reading, fetching = copied(False, False), copied(True, False)
     yield "read", reading

@@ -157,7 +157,7 @@ def test_what_is_kept_is_no_more_than_the_model():
     for seed in range(200):
         with part_of(before):
             model.partial_fit(*rows(20, seed))
-    kept = [np.size(undo.columns if undo.named is not None else undo.columns.table) for undo in before.undos]
+    kept = [(undo.columns.table if undo.named is None else undo.columns[0]).size for undo in before.undos]
     assert 1 < len(kept) < 100
     assert sum(kept) <= 3 * model._state.columns.table.size
     before.restore()

@@ -13,10 +13,21 @@ from ..state.fields import ROUNDING
 from ..state.frequent import ENDS
 from ..state.lifts import HIGHEST, LARGEST, LARGEST_LIFT, LIFT_STEP, LOWEST, TINY
 from .arithmetic import inverse_sqrt, inverse_sqrt_of_any
-from .constants import AUTO, COUNTS_ENTRIES, DROPS_ROUNDING, HAS_RARE, IS_CENTRED, IS_SELECTIVE, NORM, RMS
+from .constants import (
+    ARE_MIXED,
+    AUTO,
+    COUNTS_ENTRIES,
+    DROPS_ROUNDING,
+    HAS_RARE,
+    IS_CENTRED,
+    IS_LIFTED,
+    IS_SELECTIVE,
+    NORM,
+    RMS,
+)
 from .jit import fast, slow, strict
-from .transposing import SIDE, fetch_block, put_block
-from .vectors import WIDTH, anywhere, lane, load, load_first, maximum, nowhere, sqrt, store, where
+from .transposing import fetch_4, fetch_8, put_4, put_8
+from .vectors import WIDTH, anywhere, eight, lane, load, load_first, maximum, nowhere, store, where
 
 
 @strict
@@ -44,16 +55,23 @@ def inverse_size(largest, lift):
 
 
 @strict
-def needs_lift(table, f, n):
-    """As `state.lifts.needs_lift`, for the row ``x``, of lifts that can change."""
-    needs = nowhere()
+def stops(table, f, rule, before, c, n):
+    """Whether the row ``x`` needs other lifts, of those that can change, or makes columns begin or stop to be frequent.
+
+    As `state.lifts.needs_lift` and `state.frequent.changes`.
+    """
+    found, t = nowhere(), before + c
     for i in range(0, n, WIDTH):
-        size, lift = abs(load(table, f.x, i)), load(table, f.lift, i)
-        lifted = size * lift
-        needs |= (lifted >= HIGHEST) & (lift > 1.0 / LARGEST_LIFT)
-        is_new = (size > 0.0) & (load(table, f.largest, i) == 0.0)
-        needs |= (lifted < LOWEST) & (lift < LARGEST_LIFT) & is_new
-    return anywhere(needs)
+        if IS_LIFTED:
+            size, lift = abs(load(table, f.x, i)), load(table, f.lift, i)
+            lifted = size * lift
+            found |= (lifted >= HIGHEST) & (lift > 1.0 / LARGEST_LIFT)
+            is_new = (size > 0.0) & (load(table, f.largest, i) == 0.0)
+            found |= (lifted < LOWEST) & (lift < LARGEST_LIFT) & is_new
+        if IS_SELECTIVE:
+            frequent = load(table, f.frequent, i) > 0.0
+            found |= with_entry(table, f, c, frequent, i) > where(frequent, ENDS * t, rule.begins * t)
+    return anywhere(found)
 
 
 @fast
@@ -88,7 +106,7 @@ def relative(table, f, i, times, bias, may_be_bias=True):
         own, sums = lane(bias - i) if may_be_bias else nowhere(), load(table, f.sum, i)
         x = x - load(table, f.origin, i)
         mean, share = sums * inverse, kept
-        if IS_SELECTIVE and HAS_RARE:
+        if IS_SELECTIVE and ARE_MIXED:
             frequent = load(table, f.frequent, i) > 0.0
             mean, share = where(frequent, mean, 0.0), where(frequent, kept, 1.0)
         deviation = x - mean
@@ -127,24 +145,31 @@ def roots_of(t):
 
 
 @fast
-def inverse_scale(table, f, i, squares, roots, are_rare):
-    """``1 / s'`` of eight columns for "rms" or "auto"; 1 for those that have been 0."""
-    root, of_rare = roots
+def fill_roots(table, f, rare, n, roots):
+    """Leave in ``inverse`` what `inverse_scale` reads of the tallies of rare columns; 0 where all is forgotten.
+
+    In two loops: as its roots wait for one another, a processor does more columns at a time where each takes less.
+    """
     if NORM == AUTO and HAS_RARE:
-        of_tally = sqrt(load(table, f.tally, i))
-        of_rare = of_tally * inverse_sqrt(maximum(sqrt(of_tally), TINY)) * of_rare  # 0 where all is forgotten
-        root = of_rare if are_rare else where(load(table, f.frequent, i) > 0.0, root, of_rare)
+        first = 0 if ARE_MIXED else rare
+        for i in range(first, n, WIDTH):
+            tally = load(table, f.tally, i)
+            store(table, f.inverse, i, tally * inverse_sqrt_of_any(maximum(tally, TINY)))
+        _, of_time = roots
+        for i in range(first, n, WIDTH):
+            root = load(table, f.inverse, i)
+            fourth = root * inverse_sqrt(maximum(root, TINY))
+            store(table, f.inverse, i, root * inverse_sqrt(maximum(fourth, TINY)) * of_time)
+
+
+@fast
+def inverse_scale(table, f, i, squares, roots, are_rare):
+    """``1 / s'`` of eight columns for "rms" or "auto", where `fill_roots` has been; 1 for those that have been 0."""
+    root, _ = roots
+    if NORM == AUTO and HAS_RARE:
+        is_rare = are_rare if not ARE_MIXED else load(table, f.frequent, i) == 0.0
+        root = where(is_rare, load(table, f.inverse, i), eight(root))
     return where(squares > 0.0, root * inverse_sqrt_of_any(squares), 1.0)
-
-
-@strict
-def switches(table, f, begins, before, c, n):
-    """Whether the row ``x`` makes any column begin or stop to be frequent."""
-    found, t = nowhere(), before + c
-    for i in range(0, n, WIDTH):
-        frequent = load(table, f.frequent, i) > 0.0
-        found |= with_entry(table, f, c, frequent, i) > where(frequent, ENDS * t, begins * t)
-    return anywhere(found)
 
 
 @strict
@@ -193,18 +218,13 @@ def all_finite(subset, first, fields, n):
 
 
 @slow
-def enter(subset, f, columns, index, places, followed, intercept, copies):
-    """Copy the columns that every row visits to the first ones of ``subset``, for as long as a call lasts.
+def enter(subset, f, columns, apart, index, places, followed, intercept, copies):
+    """Copy the columns that every row visits to the first ones of ``subset``; return how many they are.
 
     They are the frequent columns, which ``followed`` lists, and with ``intercept`` the last one of all. ``places`` then
     has 1 more than the place of each frequent one. Without ``copies`` the columns are there already.
-
-    Returns
-    -------
-    int
-        How many they are.
     """
-    fields, n = columns.shape[1], followed[0] if followed.size > 0 else 0
+    begin, n = apart.shape[0], followed[0] if followed.size > 0 else 0
     for i in range(n):
         index[i] = followed[1 + i]
         places[index[i]] = i + 1
@@ -213,26 +233,33 @@ def enter(subset, f, columns, index, places, followed, intercept, copies):
         n += 1
     if not copies:
         return n
-    for field in range(fields):
+    for field in range(begin):  # of all other columns it is 0
         for i in range(n):
-            subset[field, i] = columns[index[i], field]
-    for field in range(fields):  # what comes before the lift is the same for all others, and is not fetched
-        for i in range(n, subset.shape[1] if field < f.lift else whole_vectors(n)):
+            subset[field, i] = apart[field, index[i]]
+        for i in range(n, subset.shape[1]):
             subset[field, i] = 0.0
+    for field in range(columns.shape[1]):
+        for i in range(n):
+            subset[begin + field, i] = columns[index[i], field]
+        for i in range(n, whole_vectors(n)):
+            subset[begin + field, i] = 0.0
     for i in range(n, whole_vectors(n)):
         subset[f.lift, i] = 1.0
     return n
 
 
 @slow
-def leave(subset, columns, index, places, n, intercept, copies):
+def leave(subset, columns, apart, index, places, n, intercept, copies):
     """Copy back what `enter` has fetched, and clear ``places``."""
     for i in range(n - intercept):
         places[index[i]] = 0
     if copies:
+        for field in range(apart.shape[0]):
+            for i in range(n):
+                apart[field, index[i]] = subset[field, i]
         for field in range(columns.shape[1]):
             for i in range(n):
-                columns[index[i], field] = subset[field, i]
+                columns[index[i], field] = subset[apart.shape[0] + field, i]
 
 
 @fast
@@ -266,68 +293,80 @@ def read_entries(subset, f, index, places, data, indices, start, stop, first, se
         previous = column
     for i in range(first + stop - start if unordered else first):
         subset[f.x, i] = 0.0
-    width = first
+    width = np.uint64(first)
     if unordered:
         for i in range(n):
             column = np.uint64(indices[offset + i])
             known = np.int64(places[column])
-            place = np.uint64(known - 1 if known > 0 else width)
+            place = np.uint64(known - 1) if known > 0 else width
             index[width], places[column] = column, place + np.uint64(1)
             subset[f.x, place] += data[offset + i]
-            width += known == 0
-        for i in range(np.uint64(first), np.uint64(width)):
+            width += np.uint64(known == 0)
+        for i in range(np.uint64(first), width):
             places[index[i]] = 0
     elif seeks:
         for i in range(n):
             column = np.uint64(indices[offset + i])
             known = np.int64(places[column])
-            subset[f.x, np.uint64(known - 1 if known > 0 else width)], index[width] = data[offset + i], column
-            width += known == 0
+            subset[f.x, np.uint64(known - 1) if known > 0 else width] = data[offset + i]
+            index[width] = column
+            width += np.uint64(known == 0)
     else:
         for i in range(n):
-            subset[f.x, np.uint64(width)], index[width] = data[offset + i], np.uint64(indices[offset + i])
-            width += 1
-    return width
+            subset[f.x, width], index[width] = data[offset + i], np.uint64(indices[offset + i])
+            width += np.uint64(1)
+    return np.int64(width)
 
 
 @fast
-def gather(subset, f, columns, index, first, width, n):
-    """Copy the columns of a row, from the place ``first`` on, to ``subset``; clear what is above ``width``.
+def gather(subset, f, columns, above, index, first, width, n):
+    """Copy the columns of a row, from the place ``first`` on, to ``subset``, below its rows ``above``.
 
-    Of the columns of a row that are not frequent, those fields alone that can differ. The last columns, up to ``n``,
-    become those of features that are always 0: loops take them along and change nothing.
+    The last columns, up to ``n``, become those of features that are always 0: loops take them along and change nothing.
     """
-    fields, begin = columns.shape[1], f.lift if f.high == 0 else f.low
     if n == first:
         return
     for i in range(width, n):
         subset[f.x, i] = 0.0
-    for field in range(begin, fields):
+    for field in range(above, above + columns.shape[1]):
         for i in range(n - WIDTH, n):
             subset[field, i] = 0.0
     for i in range(n - WIDTH, n):
         subset[f.lift, i] = 1.0
-    if width - first >= SIDE and fields - begin >= SIDE:
-        for a in range(begin, fields, SIDE):
-            field = min(a, fields - SIDE)  # the last block may overlap the one before
-            for i in range(first, width, SIDE):
-                fetch_block(subset, field, min(i, width - SIDE), columns, field, index)
-    else:
-        for i in range(first, width):
-            for field in range(begin, fields):
-                subset[field, i] = columns[index[i], field]
+    copy_columns(subset, columns, above, index, first, width, True)
 
 
 @fast
-def scatter(subset, f, columns, index, first, width):
+def scatter(subset, columns, above, index, first, width):
     """Copy what `gather` has copied back."""
-    fields, begin = columns.shape[1], f.lift
-    if width - first >= SIDE and fields - begin >= SIDE:
-        for a in range(begin, fields, SIDE):
-            field = min(a, fields - SIDE)
-            for i in range(first, width, SIDE):
-                put_block(subset, field, min(i, width - SIDE), columns, field, index)
+    copy_columns(subset, columns, above, index, first, width, False)
+
+
+@fast
+def copy_columns(subset, columns, above, index, first, width, fetches):
+    """Copy to ``subset``, or back: by blocks of 8 by 8 where columns are whole lines of the cache, else of 4 by 4."""
+    fields, n = columns.shape[1], width - first
+    if fields % 8 == 0 and n >= 8:
+        for field in range(0, fields, 8):
+            for i in range(first, width, 8):
+                place = min(i, width - 8)  # the last block may overlap the one before
+                if fetches:
+                    fetch_8(subset, above + field, place, columns, field, index)
+                else:
+                    put_8(subset, above + field, place, columns, field, index)
+    elif fields >= 4 and n >= 4:
+        for a in range(0, fields, 4):
+            field = min(a, fields - 4)
+            for i in range(first, width, 4):
+                place = min(i, width - 4)
+                if fetches:
+                    fetch_4(subset, above + field, place, columns, field, index)
+                else:
+                    put_4(subset, above + field, place, columns, field, index)
     else:
         for i in range(first, width):
-            for field in range(begin, fields):
-                columns[index[i], field] = subset[field, i]
+            for field in range(fields):
+                if fetches:
+                    subset[above + field, i] = columns[index[i], field]
+                else:
+                    columns[index[i], field] = subset[above + field, i]

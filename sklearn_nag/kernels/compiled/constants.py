@@ -8,6 +8,9 @@ a value, and one function does it for all rules.
 
 from __future__ import annotations
 
+from collections import namedtuple
+from functools import cache
+
 
 class Unbound:
     """Stands where there is no rule yet."""
@@ -25,6 +28,7 @@ HAS_L1 = HAS_L2 = UNBOUND
 COUNTS_ENTRIES = UNBOUND  # whether rows in which a column is 0, or is not, are counted
 HAS_TARGETS = UNBOUND  # whether anything is learnt of targets: their unit, or their range
 HAS_RARE = UNBOUND  # whether not all columns are frequent; without rare ones "auto" is "rms"
+ARE_MIXED = UNBOUND  # whether rare ones lie among the frequent ones, as in dense rows
 HAS_ONE_HEAD = UNBOUND  # whether there is one head, and one target
 SHARES_G = UNBOUND  # whether several heads have one ``G`` for each column
 HAS_TARGET_UNIT = UNBOUND
@@ -40,6 +44,16 @@ PLAYS_EIGHT = UNBOUND  # whether rows are played eight at a time
 IS_COUPLED = UNBOUND  # whether the loss compares the heads of a row
 
 
+@cache
+def _named(names):
+    return namedtuple("Constants", names)
+
+
+def constants_of(**values):
+    """A named tuple of constants, by their names in lower case, as `jit.for_rule` takes."""
+    return _named(tuple(values))(**values)
+
+
 def column_constants(rule):
     """What code is compiled for, of what any rule that knows columns one by one does to them."""
     return {
@@ -48,6 +62,7 @@ def column_constants(rule):
         "is_selective": rule.selective,
         "is_lifted": rule.lifted,
         "has_rare": rule.counts_entries,
+        "are_mixed": rule.counts_entries,
         "counts_entries": rule.counts_entries,
         "has_target_unit": rule.target_unit,
         "drops_rounding": rule.drops_rounding,

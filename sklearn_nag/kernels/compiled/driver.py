@@ -48,16 +48,15 @@ from .columns import (
     gather,
     inverse_size,
     leave,
-    needs_lift,
     padded,
     read_dense,
     read_entries,
     scatter,
-    switches,
+    stops,
     update_maxima,
     whole_vectors,
 )
-from .constants import COUNTS_ENTRIES, IS_CENTRED, IS_LIFTED, IS_SELECTIVE, MAX, NORM, UNBOUND
+from .constants import COUNTS_ENTRIES, IS_CENTRED, MAX, NORM, UNBOUND
 from .handover import PENDING, T
 from .heads import PLAYED
 from .jit import bound, entry, fast
@@ -212,11 +211,7 @@ def learn_dense(X, y, codes, weights, order, table, f, rule, heads, clock, model
             ask_for_dense(X, y, codes, weights, order, place)
             grew, is_unusual = read_dense(X, row, table, f, bias, n)
             settle(table, heads, f, rule, model, clock, width, bias)
-            stops = place != first and (
-                (IS_LIFTED and grew and needs_lift(table, f, n))
-                or (IS_SELECTIVE and is_unusual and switches(table, f, rule.begins, clock[T], c, n))
-            )
-            if stops:
+            if place != first and (grew or is_unusual) and stops(table, f, rule, clock[T], c, n):
                 taken, end = False, place
             else:
                 if COUNTS_ENTRIES and is_unusual:
@@ -247,18 +242,19 @@ def learn_dense(X, y, codes, weights, order, table, f, rule, heads, clock, model
 
 @entry
 def learn_sparse(
-    data, indices, indptr, y, codes, weights, order, columns, subset, index, places, followed, f, rule, heads, clock,
-    model, noted, first,
+    data, indices, indptr, y, codes, weights, order, columns, apart, subset, index, places, followed, f, rule, heads,
+    clock, model, noted, first,
 ):  # fmt: skip
     """As `learn_dense`, for CSR rows; ``columns`` is the transposed table, with all of a column side by side.
 
-    ``subset`` has room for the columns of a row, ``index`` for which they are. Those that every row visits stay in it.
+    But for ``apart``, its first rows, which only frequent columns have. ``subset`` has room for the columns of a row,
+    ``index`` for which they are. Those that every row visits stay in it.
     """
-    fields = columns.shape[1]
+    fields = apart.shape[0] + columns.shape[1]
     n_rows = order.size if order.size > 0 else indptr.size - 1
     stopped, width = n_rows, np.int64(clock[PENDING]) - 1
     # While a row waits, ``width`` is not negative, and all columns stay where they are.
-    staying = enter(subset, f, columns, index, places, followed, rule.intercept, width < 0)
+    staying = enter(subset, f, columns, apart, index, places, followed, rule.intercept, width < 0)
     bias, rare = staying - 1 if rule.intercept else -1, whole_vectors(staying)
     seeks = staying > rule.intercept
     for place in range(first if first > 0 else 0, n_rows):
@@ -271,17 +267,13 @@ def learn_sparse(
             if bias >= 0:
                 subset[f.x, bias] = 1.0
             n = padded(width)
-            gather(subset, f, columns, index, rare, width, n)
+            gather(subset, f, columns, apart.shape[0], index, rare, width, n)
             revive(subset, f, rule, model, clock, rare, n)
             settled = settle(subset, heads, f, rule, model, clock, width, bias)
-            if place != first and (
-                (IS_LIFTED and needs_lift(subset, f, n))
-                or (IS_SELECTIVE and switches(subset, f, rule.begins, clock[T], c, n))
-                or must_renew(clock, c)
-            ):  # fmt: skip
+            if place != first and (stops(subset, f, rule, clock[T], c, n) or must_renew(clock, c)):
                 if settled:
                     suspend(subset, f, rule, model, clock, rare, n)
-                    scatter(subset, f, columns, index, rare, width)
+                    scatter(subset, columns, apart.shape[0], index, rare, width)
                 stopped, width = place, -1
                 break
             if COUNTS_ENTRIES:
@@ -302,11 +294,11 @@ def learn_sparse(
             stopped = -1
             break
         suspend(subset, f, rule, model, clock, rare, n)
-        scatter(subset, f, columns, index, rare, width)
+        scatter(subset, columns, apart.shape[0], index, rare, width)
         width = -1
         factor = due(rule, clock, c)
         if factor != 1.0:
             fade(subset, rare, f, rule, model, clock, factor, True)
     clock[PENDING] = width + 1
-    leave(subset, columns, index, places, staying, rule.intercept, width < 0)
+    leave(subset, columns, apart, index, places, staying, rule.intercept, width < 0)
     return stopped

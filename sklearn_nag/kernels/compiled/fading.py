@@ -84,12 +84,14 @@ def multiply_columns(columns, largest, factors, floors):
 def multiply(columns, factors, moved=0.0):
     """As `Columns.multiply`."""
     columns.settle()
-    if not columns.table.flags.f_contiguous or columns.table.flags.c_contiguous:  # few columns, of dense rows
+    if columns.table.flags.c_contiguous:  # few columns, of dense rows
         columns.multiply(factors, moved)
         return
     if moved:
         columns.past -= moved * columns.weight
-    rows, by_row = columns.ranges(), np.ones(len(columns.table))
+    rows, by_row = columns.ranges(), np.ones(columns.n_rows)
     for name, factor in factors.items():
         by_row[rows[name]] = factor
-    multiply_columns(columns.table.T, rows["largest"].start, by_row, fading_by(rows, {}).least / by_row)
+    here = slice(len(columns.apart), None)  # of what is kept apart nothing fades so
+    largest, floors = rows["largest"].start - here.start, fading_by(rows, {}).least / by_row
+    multiply_columns(columns.table.T, largest, by_row[here], floors[here])

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..state.columns import rows_of_fields
+from ..state.columns import rows_apart, rows_of_fields
 from ..state.memory import LINE, zeros_in_lines
 from ..vectorized.blocks import dense_blocks, gather_rows
 from ..vectorized.columns import prepare_row
@@ -44,7 +44,6 @@ NOTHING_KEPT = np.empty((0, 0))
 def workspace(state, n_scratch, indptr):
     """Arrays that ``learn_dense`` takes for the columns; with ``indptr`` of CSR rows those of ``learn_sparse``."""
     columns = state.columns
-    n_fields, width = columns.table.shape
     if indptr is not None:
         entries, followed = longest(indptr), np.zeros(0, np.int64)
         if state.rule.selective:
@@ -52,8 +51,10 @@ def workspace(state, n_scratch, indptr):
             followed = np.zeros(1 + state.most_followed(), np.int64)
             followed[0], followed[1 : 1 + len(features)] = len(features), features
         staying = followed.size + 1  # 1 for the intercept
-        room = rows_of_zeros(n_fields + n_scratch, entries + staying + LINE)
-        return columns.table.T, room, np.empty(room.shape[1], np.uint64), columns.places(), followed
+        n_rows = len(columns.apart) + len(columns.table)
+        room = rows_of_zeros(n_rows + n_scratch, entries + staying + LINE)
+        return columns.table.T, columns.apart, room, np.empty(room.shape[1], np.uint64), columns.places(), followed
+    n_fields, width = columns.table.shape
     table = rows_of_zeros(n_fields + n_scratch, width)
     table[:n_fields, :width] = columns.table
     table[columns.ranges()["lift"].start, width:] = 1.0
@@ -152,6 +153,8 @@ def run(sparse, dense, X, y, sample_weight, order, model, predictions, *, row_co
 
     Returns whether all went well; no call is made after one that did not.
     """
+    if order is not None and len(order) == 0:  # below, an empty order stands for all rows
+        return True
     targets = (
         constant(y, np.float64) if y.ndim == 2 else NO_TABLE,
         constant(y, np.int32) if y.ndim == 1 else NO_CLASSES,
@@ -249,9 +252,11 @@ def layout_of(module, rule, scratch):
 
 
 @lru_cache
-def table_layout(Fields, scratch, rule, shared, per_head):
-    """``Fields`` of a table of columns and of the scratch rows below them."""
+def table_layout(Fields, scratch, rule, shared, per_head, by_row):
+    """``Fields`` of a table of columns and of the scratch rows below them; ``by_row`` for CSR rows."""
     fields = rows_of_fields(shared, per_head, rule.n_heads, rule.sharing)
     first = {name: rows.start for name, rows in fields.items()}
     n_fields = sum(map(len, fields.values()))
+    if by_row:
+        n_fields = sum(rows_apart(shared, n_fields))
     return Fields(**first, **{name: n_fields + i for i, name in enumerate(scratch)})

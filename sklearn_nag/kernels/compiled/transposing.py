@@ -1,7 +1,7 @@
-"""Columns that lie side by side in a transposed table, copied to rows and back, four fields of four columns at a time.
+"""Columns that lie side by side in a transposed table, copied to rows and back, as square blocks.
 
-A compiler makes one read and one write of each number; here those of four make one instruction. Numbers are copied as
-they are.
+A compiler makes one read and one write of each number; here those of four or eight make one instruction. Numbers are
+copied as they are.
 """
 
 from __future__ import annotations
@@ -11,32 +11,30 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-SIDE = 4  # of the square blocks
 BYTES = 8  # of a number, and of an index
-NUMBER, INTEGER = ir.DoubleType(), ir.IntType(64)
-NUMBERS = ir.VectorType(NUMBER, SIDE)
+NUMBER, INTEGER, SHORT = ir.DoubleType(), ir.IntType(64), ir.IntType(32)
 
 
 def _mix(builder, one, other, places):
     """A vector of the entries of two, by their places."""
-    return builder.shuffle_vector(one, other, ir.Constant(ir.VectorType(ir.IntType(32), SIDE), list(places)))
+    return builder.shuffle_vector(one, other, ir.Constant(ir.VectorType(SHORT, len(places)), places))
 
 
 def _transposed(builder, rows):
-    """The columns of four vectors of four."""
-    a, b, c, d = rows
-    even, odd = ((0, 4, 2, 6), (1, 5, 3, 7))
-    low, high = ((0, 1, 4, 5), (2, 3, 6, 7))
-    pairs = [(_mix(builder, a, b, half), _mix(builder, c, d, half)) for half in (even, odd)]
-    return [_mix(builder, *pair, half) for half in (low, high) for pair in pairs]
+    """The columns of as many vectors as these have entries: blocks of 1, 2, … a side change places across."""
+    n, rows, side = len(rows), list(rows), 1
+    while side < n:
+        low = [j if j & side == 0 else n + j - side for j in range(n)]
+        high = [j + side if j & side == 0 else n + j for j in range(n)]
+        for i in range(n):
+            if i & side == 0:
+                pair = rows[i], rows[i + side]
+                rows[i], rows[i + side] = (_mix(builder, *pair, places) for places in (low, high))
+        side *= 2
+    return rows
 
 
-def _vector(builder, address):
-    """Pointer to four numbers at an address."""
-    return builder.inttoptr(address, NUMBERS.as_pointer())
-
-
-def _addresses(context, builder, kinds, values):
+def _addresses(context, builder, kinds, values, side):
     """Lists of where a block is in the rows of a table, and in the columns of a transposed one.
 
     ``values`` are the table, its first row, the first place in it; the transposed table, its first field; the columns
@@ -58,41 +56,35 @@ def _addresses(context, builder, kinds, values):
         parts(kinds[i], value) for i, value in ((0, table), (3, columns), (5, index))
     )
     rows, named = [], []
-    for i in map(INTEGER, range(SIDE)):
+    for i in map(INTEGER, range(side)):
         rows.append(at(of_table, (builder.add(row, i), strides[0]), (place, byte)))
         number = builder.load(builder.inttoptr(at(of_index, (builder.add(place, i), byte)), INTEGER.as_pointer()))
         named.append(at(of_columns, (number, stride), (field, byte)))
     return rows, named
 
 
-def _copy(context, builder, sources, targets):
-    """Copy vectors from some addresses, transposed, to others."""
-    vectors = [builder.load(_vector(builder, source), align=BYTES) for source in sources]
-    for vector, target in zip(_transposed(builder, vectors), targets, strict=True):
-        builder.store(vector, _vector(builder, target), align=BYTES)
-    return context.get_dummy_value()
+def _copier(side, fetches):
+    """What copies so many fields of as many columns, from ``field`` on, to rows of ``table``; or the other way.
 
-
-def _block(table, columns, index, fetches):
-    """What an intrinsic returns that copies a block from ``columns`` to ``table``, or back."""
-
-    def build(context, builder, signature, values):
-        rows, named = _addresses(context, builder, signature.args, values)
-        return _copy(context, builder, *((named, rows) if fetches else (rows, named)))
-
-    return types.void(table, types.int64, types.int64, columns, types.int64, index), build
-
-
-@intrinsic
-def fetch_block(typing_context, table, row, place, columns, field, index):
-    """Copy four fields of four columns, from ``field`` on, to four rows of ``table``, at ``place`` and after.
-
-    ``index`` names the columns by place; ``columns`` is a transposed table, with the fields of a column side by side.
+    There they begin at ``row`` and ``place``. ``index`` names the columns by place; ``columns`` is a transposed table,
+    with the fields of a column side by side.
     """
-    return _block(table, columns, index, True)
+    pointer = ir.VectorType(NUMBER, side).as_pointer()
+
+    def write(context, builder, signature, values):
+        sources, targets = _addresses(context, builder, signature.args, values, side)
+        if fetches:
+            sources, targets = targets, sources
+        vectors = [builder.load(builder.inttoptr(source, pointer), align=BYTES) for source in sources]
+        for vector, target in zip(_transposed(builder, vectors), targets, strict=True):
+            builder.store(vector, builder.inttoptr(target, pointer), align=BYTES)
+        return context.get_dummy_value()
+
+    @intrinsic
+    def copy(typing_context, table, row, place, columns, field, index):
+        return types.void(table, types.int64, types.int64, columns, types.int64, index), write
+
+    return copy
 
 
-@intrinsic
-def put_block(typing_context, table, row, place, columns, field, index):
-    """As `fetch_block`, the other way."""
-    return _block(table, columns, index, False)
+fetch_4, put_4, fetch_8, put_8 = (_copier(side, fetches) for side in (4, 8) for fetches in (True, False))

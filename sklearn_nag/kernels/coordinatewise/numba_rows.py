@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiled.arithmetic import each_exp_minus_1, exp, inverse_sqrt
-from ..compiled.columns import inverse_scale, relative, relative_of_rare, roots_of, times_of
-from ..compiled.constants import HAS_RARE, IS_CENTRED, NORM, RMS, UPDATE, column_constants
+from ..compiled.columns import fill_roots, inverse_scale, relative, relative_of_rare, roots_of, times_of
+from ..compiled.constants import HAS_RARE, IS_CENTRED, NORM, RMS, UPDATE, column_constants, constants_of
 from ..compiled.driver import bind, never_waits, note_played, nothing_due
 from ..compiled.handover import Preparation, T, entries_of_row, layout_of, put_back, run, table_layout, workspace
 from ..compiled.heads import CLIPPED, GRADIENT, PREDICTION, new_heads
@@ -131,6 +131,7 @@ def predict(table, heads, f, rule, model, clock, c, bias, rare, width, n):
     clock[LARGEST_WEIGHT] = max(clock[LARGEST_WEIGHT], c)
     t, largest_weight = clock[T], clock[LARGEST_WEIGHT]
     times, roots = times_of(before, c), roots_of(t)
+    fill_roots(table, f, rare, n, roots)
     for i in range(0, rare if HAS_RARE else n, WIDTH):
         normalise(table, f, i, relative(table, f, i, times, bias), roots, False)
     if HAS_RARE:
@@ -201,27 +202,8 @@ class CompiledRule(NamedTuple):
     begins: float  # the share of the rows above which a column becomes frequent
 
 
-class Constants(NamedTuple):
-    """What code is compiled for; see `compiled.constants`."""
-
-    update: int
-    norm: int
-    is_centred: bool
-    is_selective: bool
-    has_rare: bool
-    is_lifted: bool
-    counts_entries: bool
-    has_target_unit: bool
-    drops_rounding: bool
-    of_margin: bool
-    of_rate: bool
-    is_coupled: bool
-
-
 def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     """As `numpy_rows.learn_rows`."""
-    if order is not None and len(order) == 0:  # below, an empty order stands for all rows
-        return
     by_row = not isinstance(X, np.ndarray) and state.rule.lazy
     columns = state.columns
     columns.arrange("F" if by_row else "C")
@@ -230,14 +212,16 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     heads = new_heads(state)
     model = (
         *tables,
-        table_layout(Fields, SCRATCH, state.rule, columns.shared, columns.per_head),
+        table_layout(Fields, SCRATCH, state.rule, columns.shared, columns.per_head, by_row),
         compiled_rule(state.rule, loss, state.n_columns),
         heads,
         clock,
         Model(compiled_loss(loss), state.loss, state.targets.table, state.largest_gradient),
     )
     constants = compiled_constants(state.rule, type(loss))
-    dense, sparse = for_rule(learn_dense, constants), for_rule(learn_sparse, constants) if by_row else None
+    dense, sparse = for_rule(learn_dense, constants), None
+    if by_row:
+        sparse = for_rule(learn_sparse, constants._replace(are_mixed=False))
     ok = run(
         sparse, dense, X, y, sample_weight, order, model, predictions,
         row_cost=4 * entries_of_row(X) * state.rule.n_heads, prepare=Preparation(state, tables, clock),
@@ -257,5 +241,5 @@ def compiled_rule(rule, loss, n_columns):
 
 @lru_cache
 def compiled_constants(rule, loss):
-    """`Constants` of a rule and a class of losses."""
-    return Constants(update=UPDATES.index(rule.update), **column_constants(rule), **loss_constants(loss))
+    """What code is compiled for, of a rule and a class of losses."""
+    return constants_of(update=UPDATES.index(rule.update), **column_constants(rule), **loss_constants(loss))

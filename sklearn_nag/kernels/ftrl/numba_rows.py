@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiled.columns import (
+    fill_roots,
     inverse_scale,
     lift_of,
     relative,
@@ -28,6 +29,7 @@ from ..compiled.constants import (
     REGULARIZER,
     RMS,
     column_constants,
+    constants_of,
 )
 from ..compiled.driver import bind, never_waits, note_played, nothing_due
 from ..compiled.fading import Fading, factor_due, fade_table, fading_by
@@ -90,6 +92,7 @@ def normalise(table, f, i, moved, roots, are_rare):
 def normalise_row(table, f, rule, clock, before, c, bias, rare, n):
     """Lift, centre and `normalise` the row ``x``; return the mean length of such rows."""
     times, roots, squared = times_of(before, c), roots_of(clock[T]), eight(0.0)
+    fill_roots(table, f, rare, n, roots)
     for i in range(0, rare if HAS_RARE else n, WIDTH):
         squared += normalise(table, f, i, relative(table, f, i, times, bias), roots, False)
     if HAS_RARE:
@@ -290,30 +293,8 @@ class CompiledRule(NamedTuple):
     begins: float  # the share of the rows above which a column becomes frequent
 
 
-class Constants(NamedTuple):
-    """What code is compiled for; see `compiled.constants`."""
-
-    regularizer: int
-    norm: int
-    is_centred: bool
-    is_selective: bool
-    has_rare: bool
-    has_constraint: bool
-    has_bounds: bool
-    is_lifted: bool
-    fades_on_the_way: bool
-    drops_rounding: bool
-    counts_entries: bool
-    has_target_unit: bool
-    of_margin: bool
-    of_rate: bool
-    is_coupled: bool
-
-
 def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     """As `numpy_rows.learn_rows`."""
-    if order is not None and len(order) == 0:  # below, an empty order stands for all rows
-        return
     rule, columns = state.rule, state.columns
     by_row = not isinstance(X, np.ndarray) and rule.lazy
     columns.arrange("F" if by_row else "C")
@@ -322,7 +303,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     heads = new_heads(state)
     model = (
         *tables,
-        table_layout(Fields, SCRATCH, rule, columns.shared, columns.per_head),
+        table_layout(Fields, SCRATCH, rule, columns.shared, columns.per_head, by_row),
         compiled_rule(rule, *compiled_constraint(state)),
         heads,
         clock,
@@ -339,9 +320,10 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
         constants = constants._replace(fades_on_the_way=False)
 
     def dense(*args):
-        return for_rule(learn_dense, constants._replace(has_rare=has_rare(rule, preparation.columns())))(*args)
+        some = has_rare(rule, preparation.columns())
+        return for_rule(learn_dense, constants._replace(has_rare=some, are_mixed=some))(*args)
 
-    sparse = for_rule(learn_sparse, constants) if by_row else None
+    sparse = for_rule(learn_sparse, constants._replace(are_mixed=False)) if by_row else None
     ok = run(
         sparse, dense, X, y, sample_weight, order, model, predictions,
         row_cost=2 * entries_of_row(X) * rule.n_heads, prepare=preparation,
@@ -371,8 +353,8 @@ def compiled_fading(rule, shared, per_head):
 
 @lru_cache
 def compiled_constants(rule, loss):
-    """`Constants` of a rule and a class of losses for dense rows, where there may be rare columns if ever."""
-    return Constants(
+    """What code is compiled for, of a rule and a class of losses, for dense rows, where some may be rare if ever."""
+    return constants_of(
         regularizer=REGULARIZERS.index(rule.regularizer),
         has_constraint=rule.projected,
         has_bounds=rule.bounded,

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..compiled.arithmetic import length
 from ..compiled.columns import finite, lift_of
-from ..compiled.constants import FADES_ON_THE_WAY, HAS_TARGET_UNIT, UPDATE
+from ..compiled.constants import FADES_ON_THE_WAY, HAS_TARGET_UNIT, UPDATE, constants_of
 from ..compiled.fading import factor_due
 from ..compiled.handover import AT_ONCE, T, distance_of, layout_of, run
 from ..compiled.heads import CLIPPED, GRADIENT, PLAYED, PREDICTION, TARGET, UNIT, held, new_heads
@@ -421,21 +421,8 @@ class CompiledRule(NamedTuple):
     forecasts: bool
 
 
-class Constants(NamedTuple):
-    """What code is compiled for; see `compiled.constants`."""
-
-    update: int
-    fades_on_the_way: bool
-    has_target_unit: bool
-    of_margin: bool
-    of_rate: bool
-    is_coupled: bool
-
-
 def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     """As `numpy_rows.learn_rows`."""
-    if order is not None and len(order) == 0:  # below, an empty order stands for all rows
-        return
     state.columns.arrange("C")
     clock = np.array([state.t, 0.0, state.largest_weight, state.age, state.faded])
     heads = new_heads(state)
@@ -466,9 +453,14 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
 
 
 def compiled_constants(rule, loss):
-    """`Constants` of a rule and a class of losses."""
+    """What code is compiled for, of a rule and a class of losses."""
     update = LEAST_SQUARES if rule.update == "least_squares" else POTENTIAL
-    return Constants(update, rule.forgets, rule.target_unit, **loss_constants(loss))
+    return constants_of(
+        update=update,
+        fades_on_the_way=rule.forgets,
+        has_target_unit=rule.target_unit,
+        **loss_constants(loss),
+    )
 
 
 def compiled_rule(rule, loss):

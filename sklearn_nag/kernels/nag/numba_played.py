@@ -12,7 +12,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiled.constants import FADES_ON_THE_WAY, HAS_ONE_HEAD, HAS_TARGET_UNIT, OF_MARGIN, OF_RATE, PLAYS_EIGHT
+from ..compiled.constants import (
+    FADES_ON_THE_WAY,
+    HAS_ONE_HEAD,
+    HAS_TARGET_UNIT,
+    OF_MARGIN,
+    OF_RATE,
+    PLAYS_EIGHT,
+    constants_of,
+)
 from ..compiled.fading import factor_due
 from ..compiled.handover import NOTHING_KEPT, plain
 from ..compiled.heads import (
@@ -325,18 +333,6 @@ def play_rows(noted, n_rows, heads, rule, loss, losses, mixture, trust, target, 
     return wrong == 0
 
 
-class Constants(NamedTuple):
-    """What code is compiled for; see `compiled.constants`."""
-
-    plays_eight: bool
-    has_one_head: bool
-    has_target_unit: bool
-    of_margin: bool
-    of_rate: bool
-    is_coupled: bool
-    fades_on_the_way: bool
-
-
 class Player:
     """Plays the rows that a model learns, from `begin` on, call by call.
 
@@ -408,10 +404,10 @@ def has_one_head(rule, loss):
 @functools.lru_cache
 def compiled(rule, loss):
     """The function for a rule and a class of losses, what it reads of the rule, groups of heads, and fixed shares."""
-    constants = Constants(
-        at_once(rule, loss) > 1,
-        has_one_head(rule, loss),
-        rule.target_unit,
+    constants = constants_of(
+        plays_eight=at_once(rule, loss) > 1,
+        has_one_head=has_one_head(rule, loss),
+        has_target_unit=rule.target_unit,
         fades_on_the_way=rule.fades_on_the_way,
         **loss_constants(loss),
     )

@@ -15,6 +15,7 @@ import numpy as np
 from ..._beside import Beside
 from ..compiled.arithmetic import inverse_sqrt
 from ..compiled.columns import (
+    fill_roots,
     inverse_scale,
     relative,
     relative_of_rare,
@@ -49,6 +50,7 @@ from ..compiled.constants import (
     RMS,
     SHARES_G,
     column_constants,
+    constants_of,
 )
 from ..compiled.driver import bind
 from ..compiled.fading import LEAST, Fading, factor_due, fade_table, fading_by
@@ -312,6 +314,7 @@ def take(table, heads, f, rule, clock, c, bias, rare, n, has_moved):
     times = times_of(clock[T], c)
     clock[T] += c
     roots = roots_of(clock[T])
+    fill_roots(table, f, rare, n, roots)
     squared = of_latest = of_past = eight(0.0)
     last = (rare if HAS_RARE else n) - WIDTH  # where the intercept is
     for i in range(0, last, WIDTH):
@@ -717,8 +720,8 @@ class NagPreparation(Preparation):
             super().sparse(data, indices, indptr, row, c)
             self.clock[UNITS] = self.state.columns.units
         else:
-            columns, (_, subset, *_) = self.state.columns, self.tables
-            self.raise_gradient_lift(columns.with_table(subset[: len(columns.table)]), c)
+            columns, (_, _, subset, *_) = self.state.columns, self.tables
+            self.raise_gradient_lift(columns.with_table(subset[: columns.n_rows]), c)
 
     def raise_gradient_lift(self, columns, c):
         """As by the definition."""
@@ -778,36 +781,6 @@ learn_dense, learn_sparse = bind(
 )  # fmt: skip
 
 
-class Constants(NamedTuple):
-    """What code is compiled for; see `compiled.constants`."""
-
-    norm: int
-    is_adaptive: bool
-    is_lifted: bool
-    is_lazy: bool
-    is_averaged: bool
-    is_centred: bool
-    is_selective: bool
-    is_importance_aware: bool
-    has_l1: bool
-    has_l2: bool
-    has_rare: bool
-    has_one_head: bool
-    shares_g: bool
-    counts_entries: bool
-    has_constraint: bool
-    has_bounds: bool
-    has_targets: bool
-    has_target_unit: bool
-    of_margin: bool
-    of_rate: bool
-    is_coupled: bool
-    fades_on_the_way: bool
-    holds_scales: bool
-    drops_rounding: bool
-    is_damped: bool
-
-
 class Bench:
     """What a model is learnt on: arrays beside its own, and what compiled code takes of them and of the rule.
 
@@ -826,7 +799,7 @@ class Bench:
         self.heads = in_own_lines(self.before)
         self.importance_aware = rule.importance_aware and loss.move is not None
         shaped, eta, fading, self.sparse, *self.dense_by_rare = compiled(
-            rule, type(loss), columns.shared, columns.per_head
+            rule, type(loss), columns.shared, columns.per_head, len(tables) > 1
         )
         model = Model(eta, state.gradient_lift, compiled_loss(loss), self.target, compiled_constraint(state), fading)
         if self.own is not None:  # the loop for sparse rows takes named tuples
@@ -890,8 +863,6 @@ def bench_of(state, loss, indptr):
 
 def learn_rows(state, loss, X, y, sample_weight, order, predictions, losses=None):
     """As `numpy_rows.learn_rows`; what predictions lose, by row, goes to ``losses``, of the same shape, if given."""
-    if order is not None and len(order) == 0:  # below, an empty order stands for all rows
-        return
     rule = state.rule
     by_row = not isinstance(X, np.ndarray) and rule.lazy
     state.columns.arrange("F" if by_row else "C")
@@ -912,8 +883,8 @@ def scratch_rows(rule):
 
 
 def compiled_constants(rule, loss):
-    """`Constants` of a rule and a class of losses, where there may be rare columns if ever."""
-    return Constants(
+    """What code is compiled for, of a rule and a class of losses, where there may be rare columns if ever."""
+    return constants_of(
         is_adaptive=rule.adaptive,
         is_lazy=rule.lazy,
         is_averaged=rule.averaged,
@@ -934,7 +905,7 @@ def compiled_constants(rule, loss):
 
 
 @functools.lru_cache
-def compiled(rule, loss, shared, per_head):
+def compiled(rule, loss, shared, per_head, by_row):
     """What compiled code takes for a rule, and the loops for the rule and a class of losses.
 
     The former are `Fields` and `CompiledRule`, the learning rates, and how columns fade; the latter that for sparse
@@ -949,9 +920,9 @@ def compiled(rule, loss, shared, per_head):
     values = {name: derived.get(name, getattr(rule, name, None)) for name in CompiledRule._fields}
     constants = compiled_constants(rule, loss)
     several = constants._replace(has_one_head=False)  # where a row costs so much that this makes no difference
-    fields = table_layout(Fields, scratch_rows(rule), rule, shared, per_head)
-    dense = for_rule(learn_dense, constants._replace(has_rare=False))
+    fields = table_layout(Fields, scratch_rows(rule), rule, shared, per_head, by_row)
+    dense = for_rule(learn_dense, constants._replace(has_rare=False, are_mixed=False))
     with_rare = for_rule(learn_dense, several) if rule.counts_entries else dense
     fading = fading_by(rows_of_fields(shared, per_head, rule.n_heads, rule.sharing), fading_powers(rule))
-    sparse = for_rule(learn_sparse, several)
+    sparse = for_rule(learn_sparse, several._replace(are_mixed=False))
     return (fields, CompiledRule(**values)), constant(rule.eta), fading, sparse, dense, with_rare

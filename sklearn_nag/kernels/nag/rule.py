@@ -17,7 +17,6 @@ import numpy as np
 from ...constraints import Box, L2Ball, Simplex, WeightedL1Ball
 from ..state.fields import INPUTS, PAST, WEIGHT, Field, G
 from ..state.lifts import LARGEST, LARGEST_LIFT, positive
-from ..state.memory import copied_in_lines
 from ..state.mixture import Mixture
 from ..state.model import LinearState
 from ..state.rule import LinearRule
@@ -353,8 +352,7 @@ class State(LinearState):
     def put_targets(self, which, subset):
         """Take over what ``subset``, from `for_targets`, has learnt. What targets share is the same in all subsets."""
         heads = self.rule.heads(np.arange(self.rule.experts), which)
-        self.columns.table[self.columns.rows_of(heads)] = subset.columns.table
-        self.columns.set_units(subset.columns.units)
+        self.columns.put_heads(heads, subset.columns)
         self.targets.table[:, which] = subset.targets.table
         self.mixture.excess[which], self.mixture.gap[which] = subset.mixture.excess, subset.mixture.gap
         played = which if self.rule.mixed else heads
@@ -372,10 +370,7 @@ class State(LinearState):
 
     def _with_heads(self, heads, rule):
         """New state by ``rule`` with the columns, lifts and clocks of some of the heads."""
-        table = self.columns.table
-        order = "C" if table.flags.c_contiguous else "F"
-        own = copied_in_lines(table[self.columns.rows_of(heads)], order)
-        columns = self.columns.with_table(own, len(heads), self.columns.units)
+        columns = self.columns.of_heads(heads)
         lifts = self.gradient_lift[heads[:: rule.sharing] // rule.sharing]
         return replace(State.new(rule, 0), columns=columns, gradient_lift=lifts, **self.clocks())
 

@@ -279,10 +279,12 @@ def check_shares(name: str, mixture: Mixture) -> None:
 
 def _check_columns(state):
     """Raise for what is kept of columns that is not finite or out of range, a block of columns at a time."""
-    columns, rule, table = state.columns, state.rule, state.columns.table
+    columns, rule = state.columns, state.rule
+    if columns.table[columns.n_rows - len(columns.apart) :].any():
+        raise ValueError("columns.table has numbers below the rows of its fields")
     least, most = _ranges(rule.FIELDS, columns.shared, columns.per_head, columns.n_heads, columns.sharing)
-    for start in range(0, table.shape[1], AT_ONCE):
-        block = table[:, start : start + AT_ONCE]
+    for start in range(0, columns.lift.size, AT_ONCE):
+        block = columns.whole(slice(start, start + AT_ONCE))
         within = (block >= least) & (block <= most)
         if not within.all():
             row, column = (int(place[0]) for place in np.nonzero(~within))

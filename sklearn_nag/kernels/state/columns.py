@@ -14,12 +14,13 @@ import numpy as np
 
 from .fields import INPUTS, PAST, WEIGHT, G
 from .lifts import LARGEST, TINY, positive
-from .memory import begins_in_line, check_room, copied_in_lines, zeros_in_lines
+from .memory import LINE, begins_in_line, check_room, copied_in_lines, zeros_in_lines
 
 SELDOM = tuple(field.name for field in INPUTS if field.seldom)
+MOST_ROOM = 1.2  # for columns that begin with lines of the cache, over what they need
 FEW = 2**12  # columns, below which rows need not be sparse
 LAYOUT = "table", "shared", "per_head", "n_heads", "sharing"  # what columns are made of
-OWN = frozenset({*LAYOUT, "units"})  # attributes that are no fields
+OWN = frozenset({*LAYOUT, "units", "apart"})  # attributes that are no fields
 SUMS = tuple(field.name for field in (*INPUTS, G) if field.fades)
 HAVE_UNITS = (*SUMS, WEIGHT.name, PAST.name)
 OF_SUMS, OF_WEIGHTS, OF_PAST, IN_PAST, AS_THEY_ARE = range(5)  # of `Columns.units`
@@ -47,10 +48,36 @@ def rows_of_fields(shared, per_head, n_heads, sharing):
 
 
 @lru_cache
-def places_of_fields(shared, *layout):
-    """What to ask a table of columns for, by the name of a field: one row, or a slice of them."""
-    rows = rows_of_fields(shared, *layout)
-    return {name: own.start if name in shared else slice(own.start, own.stop) for name, own in rows.items()}
+def count_rows(*layout):
+    """How many rows a table of columns has with all fields."""
+    return sum(map(len, rows_of_fields(*layout).values()))
+
+
+@lru_cache
+def places_of_fields(n_apart, shared, *layout):
+    """What to ask a table of columns for, by the name of a field: one row, or a slice of them.
+
+    Where so many rows are kept apart, the others are counted from the first one below these.
+    """
+    places = {}
+    for name, rows in rows_of_fields(shared, *layout).items():
+        first = rows.start - (0 if name in SELDOM else n_apart)
+        places[name] = first if name in shared else slice(first, first + len(rows))
+    return places
+
+
+def rows_apart(shared, n_rows):
+    """How many of so many rows are kept apart where the others lie side by side, and how many rows these have.
+
+    They may be more than there are, so that columns begin with lines of the cache, or half lines, in little room.
+    """
+    n_apart = len(set(SELDOM).intersection(shared))
+    n_others = n_rows - n_apart
+    for side in (LINE, LINE // 2):
+        rounded = -(-n_others // side) * side
+        if rounded <= MOST_ROOM * n_others:
+            return n_apart, rounded
+    return n_apart, n_others
 
 
 @lru_cache
@@ -87,12 +114,14 @@ class Columns:
     """What is kept for every column: the rows of a table, and views of it by name.
 
     The table is C-ordered, which suits dense rows, or Fortran-ordered, so that all of a column shares a cache line,
-    which suits sparse ones (see `arrange`). No result depends on it.
+    which suits sparse ones; what frequent columns alone have is then kept apart (see `arrange`). No result depends on
+    it.
 
     Parameters
     ----------
     table : ndarray of shape (n_fields, n_columns)
         A row for each shared field, then ``n_heads`` rows for each of the others; of ``G``, ``n_heads / sharing``.
+        Where the first rows are kept apart, it is without these, and may have rows of zeros below.
     shared : tuple of str
         The fields that all heads share, in order. Those that a rule does not need are absent, and None as attributes.
     per_head : tuple of str
@@ -105,6 +134,8 @@ class Columns:
         What the table has of rare columns is to be multiplied by: sums, weights, and ``past``, to which a multiple of
         the weight in the table is then added, the fourth number. The fifth is the number of columns at the end, 0 or 1,
         for which this does not hold, though they may not be frequent.
+    apart : ndarray of shape (n_apart, n_columns), optional
+        The first rows, of fields that frequent columns alone have, where they are kept apart; else it has none.
 
     Notes
     -----
@@ -120,20 +151,23 @@ class Columns:
         is_plain = self.is_plain
         if name in HAVE_UNITS and not is_plain:
             return getattr(self.plain(), name)
-        views, table = vars(self), self.table
-        for field, rows in places_of_fields(self.shared, self.per_head, self.n_heads, self.sharing).items():
+        views, table, apart = vars(self), self.table, self.apart
+        for field, rows in self._rows().items():
             if is_plain or field not in HAVE_UNITS:
-                views.setdefault(field, table[rows])
+                views.setdefault(field, (apart if len(apart) and field in SELDOM else table)[rows])
         return views.setdefault(name, None)
 
-    def kept(self, name):
-        """What the table has of a field: a view; None where it is absent."""
-        rows = places_of_fields(self.shared, self.per_head, self.n_heads, self.sharing).get(name)
-        return None if rows is None else self.table[rows]
+    def _rows(self):
+        return places_of_fields(len(self.apart), self.shared, self.per_head, self.n_heads, self.sharing)
 
-    def __init__(self, table, shared, per_head, n_heads, sharing=1, units=PLAIN):
+    def kept(self, name):
+        """What is kept of a field: a view; None where it is absent."""
+        rows = self._rows().get(name)
+        return None if rows is None else (self.apart if len(self.apart) and name in SELDOM else self.table)[rows]
+
+    def __init__(self, table, shared, per_head, n_heads, sharing=1, units=PLAIN, apart=None):
         self.table, self.shared, self.per_head, self.n_heads, self.sharing = table, shared, per_head, n_heads, sharing
-        self.units = units
+        self.units, self.apart = units, table[:0] if apart is None else apart
 
     @classmethod
     def new(cls, rule, n_columns, like=None):
@@ -144,17 +178,23 @@ class Columns:
             shared = tuple(sorted({*like.shared, *shared}, key=names.index))
             per_head = tuple(sorted({*like.per_head, *per_head}, key=names.index))
         layout = (shared, per_head, rule.n_heads, rule.sharing)
-        n_rows = sum(map(len, rows_of_fields(*layout).values()))
+        n_rows = count_rows(*layout)
         check_room(
             (n_rows, n_columns),
             2,  # to be undone or saved
             f"a model of {rule.n_heads:,} weight vectors, one for each class or output, of {n_columns:,} columns",
             "Every column has room for each: take fewer columns, such as by n_features of a hasher, or fewer classes.",
         )
-        by_column = rule.lazy and n_columns >= FEW  # as rows of so many columns are sparse, to save them a copy
-        columns = cls(zeros_in_lines((n_rows, n_columns), order="F" if by_column else "C"), *layout)
+        apart = None
+        if rule.lazy and n_columns >= FEW:  # as rows of so many columns are sparse, to save them a copy
+            n_apart, n_others = rows_apart(shared, n_rows)
+            apart, table = np.zeros((n_apart, n_columns)), zeros_in_lines((n_others, n_columns), "F")
+        else:
+            table = zeros_in_lines((n_rows, n_columns), "C")
+        columns = cls(table, *layout, apart=apart)
         for field in columns.declared(rule):
-            getattr(columns, field.name)[...] = field.initial
+            if field.initial != 0.0:
+                getattr(columns, field.name)[...] = field.initial
         if rule.selective and rule.intercept:
             columns.frequent[-1] = 1.0
         columns._set_bounds(rule)
@@ -199,14 +239,41 @@ class Columns:
         own = dict.fromkeys(self.per_head, heads) | {"G": heads[:: self.sharing] // self.sharing}
         return np.concatenate([row + own.get(name, np.zeros(1, int)) for name, row in self.rows().items()])
 
-    def with_table(self, table, n_heads=None, units=PLAIN):
+    def with_table(self, table, n_heads=None, units=PLAIN, apart=None):
         """Columns with the same fields and another table, for as many heads or for some of them."""
         n_heads = self.n_heads if n_heads is None else n_heads
-        return Columns(table, self.shared, self.per_head, n_heads, self.sharing, units)
+        return Columns(table, self.shared, self.per_head, n_heads, self.sharing, units, apart)
+
+    def whole(self, places=slice(None)):
+        """All rows of some columns: a view of the table, or a copy where the first rows are kept apart."""
+        return self._joined(self.table[:, places], self.apart[:, places])
+
+    def _joined(self, table, apart):
+        n_others = self.n_rows - len(apart)
+        return np.concatenate([apart, table[:n_others]]) if len(apart) or len(table) > n_others else table
+
+    @property
+    def n_rows(self):
+        """How many rows a table has with all fields."""
+        return count_rows(self.shared, self.per_head, self.n_heads, self.sharing)
+
+    def of_heads(self, heads):
+        """Copy of what is kept for some of the heads, with all or none of those that share a ``G``."""
+        own = self.with_table(self.whole()[self.rows_of(heads)], len(heads), self.units)
+        own.arrange("C" if self.table.flags.c_contiguous else "F")
+        return own
+
+    def put_heads(self, heads, subset):
+        """The way back from `of_heads`, with what all heads share."""
+        whole, n_apart = subset.whole(), len(self.apart)
+        self.apart[:] = whole[:n_apart]
+        self.table[self.rows_of(heads)[n_apart:] - n_apart] = whole[n_apart:]
+        self.set_units(subset.units)
 
     def __getstate__(self):  # without the views, which would come back as arrays of their own
         units = {} if self.is_plain else {"units": self.units}
-        return {**{name: getattr(self, name) for name in LAYOUT}, **units}
+        apart = {"apart": self.apart} if len(self.apart) else {}
+        return {**{name: getattr(self, name) for name in LAYOUT}, **apart, **units}
 
     def __setstate__(self, state):
         state = dict(state)
@@ -246,7 +313,7 @@ class Columns:
     def settle(self):
         """Let the table have all as it is."""
         if len(index := self.in_units()):
-            self.put_kept(index, self.take(index).table)
+            self.put_whole(index, self.take(index).table)
         self.set_units((*PLAIN[:AS_THEY_ARE], self.units[AS_THEY_ARE]))
 
     def _into_plain(self, columns, rare):
@@ -285,11 +352,12 @@ class Columns:
     def copy(self):
         """Copy of all columns."""
         by_column = self.table.flags.f_contiguous
-        return self.with_table(copied_in_lines(self.table, "F") if by_column else self.table.copy(), units=self.units)
+        table = copied_in_lines(self.table, "F") if by_column else self.table.copy()
+        return self.with_table(table, units=self.units, apart=self.apart.copy())
 
     def take(self, index):
         """Copy of the columns at ``index``, as they are."""
-        subset = self.with_table(np.ascontiguousarray(self.take_kept(index)))  # as sums go along rows
+        subset = self.with_table(np.ascontiguousarray(self._joined(*self.take_kept(index))))  # as sums go along rows
         if not self.is_plain:
             self._into_plain(subset, self._rare(np.asarray(index), subset))
         return subset
@@ -299,39 +367,53 @@ class Columns:
         if not self.is_plain:
             subset = subset.copy()
             self._into_units(subset, self._rare(np.asarray(index), subset))
-        self.put_kept(index, subset.table)
+        self.put_whole(index, subset.table)
 
     def take_kept(self, index):
-        """Copy of what the table has for the columns at ``index``."""
+        """Copy of what is kept of the columns at ``index``, as it is kept: in the table, and apart."""
         by_column = self.table.flags.f_contiguous
-        return self.table.T.take(index, axis=0).T if by_column else self.table.take(index, axis=1)
+        table = self.table.T.take(index, axis=0).T if by_column else self.table.take(index, axis=1)
+        return table, self.apart.take(index, axis=1)
 
-    def put_kept(self, index, table):
-        """The way back from `take_kept`."""
-        self.table.T[index] = table.T
+    def put_kept(self, index, table, apart):
+        """The way back from `take_kept`, whatever is kept apart by now."""
+        self.put_whole(index, self._joined(table, apart))
+
+    def put_whole(self, index, whole):
+        """Write all rows of the columns at ``index``."""
+        n_apart = len(self.apart)
+        self.apart[:, index] = whole[:n_apart]
+        self.table[: len(whole) - n_apart].T[index] = whole[n_apart:].T
 
     def arrange(self, order):
-        """Order the table, "C" or "F", if it is not ordered so; in the order "F" let it begin with a cache line.
+        """Order the table, "C" or "F", if it is not ordered so.
 
-        In the order "C" all is as it is.
+        In the order "F" it begins with a line of the cache, and what frequent columns alone have is kept apart, so
+        that a column takes fewer lines, as few as one. In the order "C" all is together, and as it is.
         """
         flags = self.table.flags
         if order == "C" and not self.is_plain:
             self.settle()
-        if not (flags.c_contiguous if order == "C" else flags.f_contiguous and begins_in_line(self.table)):
-            self._become(copied_in_lines(self.table, order), self.units)
+        if order == "C" and not flags.c_contiguous:
+            self._become(copied_in_lines(self.whole(), "C"), self.units)
+        n_apart, n_others = rows_apart(self.shared, self.n_rows)
+        in_lines = flags.f_contiguous and len(self.table) == n_others and begins_in_line(self.table)
+        if order == "F" and not (in_lines and len(self.apart) == n_apart):
+            whole, table = self.whole(), zeros_in_lines((n_others, self.table.shape[1]), "F")
+            table[: len(whole) - n_apart] = whole[n_apart:]
+            self._become(table, self.units, whole[:n_apart].copy())
 
-    def _become(self, table, units):
-        """Take over another table of the same layout."""
-        self.__dict__ = vars(self.with_table(table, units=units))  # in one step, as a fork may come between two
+    def _become(self, table, units, apart=None):
+        """Take over another table of the same fields: in one step, as a fork may come between two."""
+        self.__dict__ = vars(self.with_table(table, units=units, apart=apart))
 
     def restore(self, before):
         """Be again what a `copy` of these columns has kept."""
-        self._become(before.table, before.units)
+        self._become(before.table, before.units, before.apart)
 
     def finite(self):
         """Whether no number has left the range of float64."""
-        return bool(np.isfinite(self.table).all())
+        return bool(np.isfinite(self.table).all() and np.isfinite(self.apart).all())
 
     def relift(self, rule, new):
         """Change the lifts and rescale the fields. A lift that rises finds only zeros in its column: see `lifts`."""
@@ -386,7 +468,7 @@ class Columns:
 
 
 def _in_order(table, shared, **layout):
-    """What columns are made of, with those fields first that few rows change, in the order that they have now."""
+    """What columns are made of, with those fields first that may be kept apart, in the order that they have now."""
     first = [name for name in SELDOM if name in shared]
     if shared[: len(first)] == tuple(first):
         return {"table": table, "shared": shared, **layout}
@@ -405,11 +487,12 @@ def _check_units(units):
         raise ValueError(f"columns cannot have units={units!r:.100}")
 
 
-def _check_saved(table, shared, per_head, n_heads, sharing):
+def _check_saved(table, shared, per_head, n_heads, sharing, apart=None):
     """Raise for what cannot be made into views: what a rule needs, and which values there may be, is checked later."""
-    if type(table) not in (np.ndarray, np.memmap) or table.dtype != np.float64 or table.ndim != 2:
-        got = f"an array of {table.dtype} of shape {table.shape}" if isinstance(table, np.ndarray) else type(table)
-        raise ValueError(f"columns needs a table of float64 of two dimensions; got {got}")
+    for part in (table,) if apart is None else (table, apart):
+        if type(part) not in (np.ndarray, np.memmap) or part.dtype != np.float64 or part.ndim != 2:
+            got = f"an array of {part.dtype} of shape {part.shape}" if isinstance(part, np.ndarray) else type(part)
+            raise ValueError(f"columns needs a table of float64 of two dimensions; got {got}")
     for name, value in {"n_heads": n_heads, "sharing": sharing}.items():
         if type(value) is not int or not 1 <= value <= len(table) or n_heads % value:
             raise ValueError(f"columns cannot have {name}={value!r:.60}")
@@ -420,8 +503,15 @@ def _check_saved(table, shared, per_head, n_heads, sharing):
     hidden = [name for name in names if hasattr(Columns, name) or name[:1] == "_" or not name.isidentifier()]
     if hidden or len(set(names)) < len(names) or not {"lift", "largest"} <= set(shared) or "weight" not in per_head:
         raise ValueError(f"columns cannot have the fields {names!r:.200}")
-    if set(SELDOM).intersection(shared[shared.index("largest") :] + per_head):
+    if {"lift", *SELDOM}.intersection(shared[shared.index("largest") :] + per_head):
         raise ValueError(f"columns cannot have fields in the order {names!r:.200}")
-    n_rows = sum(map(len, rows_of_fields(shared, per_head, n_heads, sharing).values()))
+    n_rows = count_rows(shared, per_head, n_heads, sharing)
+    n_apart, n_others = rows_apart(shared, n_rows)
+    if apart is not None and (
+        apart.shape != (n_apart, table.shape[1]) or {*shared[:n_apart]} != {*SELDOM}.intersection(shared)
+    ):
+        raise ValueError(f"columns has {len(apart)} rows apart for the fields {names!r:.200}")
+    if apart is not None or (n_apart == 0 and len(table) == n_others):
+        n_rows = n_others
     if len(table) != n_rows or not (table.flags.c_contiguous or table.flags.f_contiguous):
         raise ValueError(f"columns has a table of shape {table.shape}; it must have {n_rows} rows, one after another")

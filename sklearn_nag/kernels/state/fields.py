@@ -44,8 +44,8 @@ class Field(NamedTuple):
     fades : bool
         Whether it is a sum that fades with a half-life.
     seldom : bool
-        Whether few rows change it. These come first in a table, in the order of `INPUTS`: compiled loops take what
-        comes before the lift for frequent columns alone.
+        Whether it is 0 for all columns but frequent ones. These come first, in the order of `INPUTS`, and where a
+        column is kept side by side they lie apart.
     """
 
     name: str
@@ -79,10 +79,10 @@ ORIGIN = Field("origin", lambda rule: rule.centred, lift_power=once, seldom=True
 # What the mean of ``x'^2`` is held above while a model forgets, by rules that do so; see `nag.forgetting`.
 LEAST_SQUARE = Field("least_square", lambda rule: rule.holds_scales, least=0.0, lift_power=twice, seldom=True)
 # Between which the weight in raw units is held, by rules that are bounded; the largest doubles stand for no bound.
-LOW = Field("low", lambda rule: rule.bounded, least=-LARGEST, most=0.0, seldom=True)
-HIGH = Field("high", lambda rule: rule.bounded, least=0.0, most=LARGEST, seldom=True)
+LOW = Field("low", lambda rule: rule.bounded, least=-LARGEST, most=0.0)
+HIGH = Field("high", lambda rule: rule.bounded, least=0.0, most=LARGEST)
 # Powers of two that keep squares in range; see `lifts`.
-LIFT = Field("lift", initial=1.0, least=SMALLEST, seldom=True)
+LIFT = Field("lift", initial=1.0, least=SMALLEST)
 # The largest ``|x|``.
 LARGEST_SEEN = Field("largest", least=0.0, merged="max")
 # ``sum c x'^2``; of deviations from the mean, where centred.

@@ -310,7 +310,7 @@ def finish(state):
         rare = columns.frequent == 0
         columns.sum[rare] += state.t * columns.origin[rare]
         columns.origin[rare] = 0.0
-    numbers = [state.columns.table, state.targets.table, state.loss, np.array(list(state.clocks().values()))]
-    if not all(np.isfinite(values).all() for values in numbers):
+    numbers = [state.targets.table, state.loss, np.array(list(state.clocks().values()))]
+    if not (columns.finite() and all(np.isfinite(values).all() for values in numbers)):
         raise Diverged
     return state

@@ -205,12 +205,12 @@ class LinearState:
         n_features = self.n_features
         begun = type(self).new(self.rule, n_features).columns
         columns = Columns.new(self.rule, self.columns.lift.size, like=self.columns)
-        before = self.columns.plain().table
+        before = self.columns.plain().whole()
         for name in begun.names:
             getattr(columns, name)[...] = getattr(begun, name)
         kept = np.flatnonzero(places >= 0)
-        columns.table[:, places[kept]] = before[:, kept]
-        columns.table[:, n_features:] = before[:, n_features:]
+        columns.put_whole(places[kept], before[:, kept])
+        columns.put_whole(slice(n_features, None), before[:, n_features:])
         return replace(self, columns=columns, **self.small_arrays(), **self.TRANSIENT)
 
     def latest(self):
@@ -686,9 +686,10 @@ class Undo:
             return
         G, before = (self.G, self.before) if self.has_ended else (self.state.G_before, self.state.columns_before)
         if before is not None:
-            columns.put_kept(*before)
+            index, rows = before
+            columns.put_kept(index, *rows)
         if G is not None:
             columns.kept("G")[:] = G
-        columns.put_kept(self.named, self.columns)
+        columns.put_kept(self.named, *self.columns)
         columns.set_units(self.units)
         vars(columns).pop("_places", None)  # which a loop may have left marked

@@ -109,7 +109,7 @@ class PlacedState:
         """The model of so many features that ``model`` is the part of ``features``, in order, of."""
         n, place = len(features), _no_places(n_features)
         place[features] = np.arange(n)
-        store = model.columns.with_table(np.array(model.columns.table[:, :n], order="F"))
+        store = model.columns.with_table(np.array(model.columns.whole(slice(n)), order="F"))
         return cls(_without_features(model), store, place)
 
     def __getattr__(self, name: str) -> Any:
@@ -231,7 +231,7 @@ class PlacedState:
         self._make_room(self.n + len(new))
         self.place[new] = np.arange(self.n, self.n + len(new))
         self.n += len(new)
-        self.store.table.T[self.place[features]] = part.columns.table.T[: len(features)]
+        self.store.table.T[self.place[features]] = part.columns.whole(slice(len(features))).T
         self.common = _without_features(part)
         if self.rule.selective:
             self.centred = features[part.columns.frequent[: len(features)] > 0]

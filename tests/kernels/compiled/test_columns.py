@@ -1,5 +1,6 @@
 """Columns of a sparse row, on their way to compiled loops and back."""
 
+import itertools
 from collections import namedtuple
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn_nag import config_context
 from ..helpers import flat, make_state, needs_numba, progressive
 
 pytestmark = pytest.mark.compiled
-Fields = namedtuple("Fields", "x lift low high")
+Fields = namedtuple("Fields", "x lift")
 
 
 @needs_numba
@@ -22,32 +23,33 @@ def test_what_is_copied_comes_back(rng):
     from sklearn_nag.kernels.compiled.columns import gather, padded, scatter
 
     @njit
-    def fetch(subset, f, columns, index, first, width):
-        gather(subset, f, columns, index, first, width, padded(width))
+    def fetch(subset, f, columns, above, index, first, width):
+        gather(subset, f, columns, above, index, first, width, padded(width))
 
     @njit
-    def put(subset, f, columns, index, first, width):
-        scatter(subset, f, columns, index, first, width)
+    def put(subset, columns, above, index, first, width):
+        scatter(subset, columns, above, index, first, width)
 
-    for fields in range(1, 14):
-        f = Fields(fields, lift=fields // 5, low=0, high=0)
+    for fields, above in itertools.product((*range(1, 14), 16), (0, 2)):
+        f = Fields(above + fields, lift=above)
         for width in (0, 1, 3, 4, 5, 7, 8, 9, 22):
             for first in (0, 8):
                 columns, index = rng.random((50, fields)), np.zeros(40, np.uint64)
                 named = index[first : first + width] = rng.permutation(50)[:width]
-                subset = np.full((fields + 1, 40), -1.0)
-                fetch(subset, f, columns, index, first, first + width)
-                fetched = subset[f.lift : fields, first : first + width]
-                np.testing.assert_array_equal(fetched, columns[named.astype(int), f.lift :].T)
-                assert (subset[:fields, :first] == -1.0).all()
+                subset = np.full((f.x + 1, 40), -1.0)
+                fetch(subset, f, columns, above, index, first, first + width)
+                fetched = subset[above : f.x, first : first + width]
+                np.testing.assert_array_equal(fetched, columns[named.astype(int)].T)
+                assert (subset[: f.x, :first] == -1.0).all()
+                assert (subset[:above] == -1.0).all()
                 n = first + -(-width // 8) * 8
-                beyond = subset[f.lift :, first + width : n]
+                beyond = subset[above:, first + width : n]
                 assert (beyond[0] == 1.0).all()
                 assert (beyond[1:] == 0.0).all()
                 fetched += 1.0
                 expected = columns.copy()
-                expected[named.astype(int), f.lift :] += 1.0
-                put(subset, f, columns, index, first, first + width)
+                expected[named.astype(int)] += 1.0
+                put(subset, columns, above, index, first, first + width)
                 np.testing.assert_array_equal(columns, expected)
 
 

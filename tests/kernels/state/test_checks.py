@@ -86,6 +86,17 @@ def test_what_compiled_loops_count_on(rng, field, value, message):
         check(state)
 
 
+@pytest.mark.parametrize("value", [1.0, np.nan])
+def test_what_fills_lines_of_the_cache_is_0(rng, value):
+    state = learnt(ScaleInvariantRegressor(), rng, sparse.csr_array)
+    n_fields = state.columns.n_rows - len(state.columns.apart)
+    assert len(state.columns.table) == n_fields + 2
+    check(state)
+    state.columns.table[-1, 0] = value
+    with pytest.raises(ValueError, match="numbers below the rows of its fields"):
+        check(state)
+
+
 def test_a_large_model_is_looked_at_to_its_end(rng):
     state = NAGRegressor().partial_fit(sparse.csr_array(([1.0], ([0], [7])), (1, 40_000)), [1.0])._state
     check(state)

@@ -179,3 +179,62 @@ def test_units_that_cannot_be_are_refused(units):
     assert len(saved["units"]) == 5
     with pytest.raises(ValueError, match="columns cannot have units"):
         Columns.__new__(Columns).__setstate__({**saved, "units": units})
+
+
+def taught(**options):
+    """Columns of a model of many features that has learnt CSR rows."""
+    X, z, _ = words(60, 7, d=5_000)
+    return learn(NAGClassifier(**options), X, z)._state.columns
+
+
+@pytest.mark.parametrize(("options", "fields"), [({}, 8), ({"average": False}, 8), ({"normalization": "rms"}, 6)])
+def test_columns_side_by_side_begin_with_lines_of_the_cache_where_that_takes_little(options, fields):
+    columns = taught(**options)
+    assert columns.table.strides == (8, 8 * fields)
+    assert columns.table.ctypes.data % 64 == 0
+    assert columns.names[: len(columns.apart)] == (("frequent", "origin") if "normalization" not in options else ())
+    assert columns.names[len(columns.apart)] == "lift"
+
+
+@pytest.mark.parametrize("options", [{}, {"average": False}, {"half_life": 4}, {"normalization": "rms"}], ids=str)
+def test_whatever_is_kept_apart_all_is_the_same(options):
+    columns = taught(**options)
+    whole, n = columns.whole(), columns.n_rows
+    assert len(whole) == n == sum(1 if name in columns.shared else columns.n_heads for name in columns.names)
+    for name, rows in columns.ranges().items():
+        np.testing.assert_array_equal(np.atleast_2d(columns.kept(name)), whole[rows], err_msg=name)
+    some = np.array([4_999, 3, 0])
+    before, copy = columns.take_kept(some), columns.copy()
+    columns.arrange("C")
+    assert not len(columns.apart)
+    if not options.get("half_life"):  # else all is as it is now
+        np.testing.assert_array_equal(columns.table, whole)
+        changed = columns.copy()
+        changed.put(some, changed.take(some[::-1]))
+        np.testing.assert_array_equal(changed.table[:, some], whole[:, some[::-1]])
+        changed.put_kept(some, *before)  # from before it was arranged
+        np.testing.assert_array_equal(changed.table, whole)
+        columns.arrange("F")
+        np.testing.assert_array_equal(columns.whole(), whole)
+    for kept_by in (copy, pickle.loads(pickle.dumps(copy))):
+        np.testing.assert_array_equal(kept_by.whole(), whole)
+        assert kept_by.table.strides == copy.table.strides
+
+
+def test_tables_of_earlier_versions_had_all_together():
+    columns = taught()
+    whole = np.asarray(columns.whole(), order="F")
+    saved = columns.__getstate__() | {"table": whole}
+    del saved["apart"]
+    earlier = Columns.__new__(Columns)
+    earlier.__setstate__(saved)
+    np.testing.assert_array_equal(earlier.frequent, columns.frequent)
+    earlier.arrange("F")
+    assert earlier.table.strides == columns.table.strides
+    np.testing.assert_array_equal(earlier.whole(), whole)
+
+
+@pytest.mark.parametrize("apart", [None, np.zeros((1, 5_001)), np.zeros((2, 5_000)), np.zeros((2, 5_001), int)])
+def test_what_cannot_be_apart_is_refused(apart):
+    with pytest.raises(ValueError, match="columns (has|needs) "):
+        Columns.__new__(Columns).__setstate__(taught().__getstate__() | {"apart": apart})
