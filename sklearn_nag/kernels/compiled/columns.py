@@ -148,7 +148,7 @@ def roots_of(t):
 def fill_roots(table, f, rare, n, roots):
     """Leave in ``inverse`` what `inverse_scale` reads of the tallies of rare columns; 0 where all is forgotten.
 
-    In two loops: as its roots wait for one another, a processor does more columns at a time where each takes less.
+    In two loops, as its roots wait for one another: a processor looks ahead so far, and no further.
     """
     if NORM == AUTO and HAS_RARE:
         first = 0 if ARE_MIXED else rare

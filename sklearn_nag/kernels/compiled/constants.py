@@ -50,7 +50,7 @@ def _named(names):
 
 
 def constants_of(**values):
-    """A named tuple of constants, by their names in lower case, as `jit.for_rule` takes."""
+    """Constants by their names in lower case, as `jit.for_rule` takes."""
     return _named(tuple(values))(**values)
 
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..state.columns import rows_apart, rows_of_fields
+from ..state.columns import count_rows, rows_apart, rows_of_fields
 from ..state.memory import LINE, zeros_in_lines
 from ..vectorized.blocks import dense_blocks, gather_rows
 from ..vectorized.columns import prepare_row
@@ -254,9 +254,9 @@ def layout_of(module, rule, scratch):
 @lru_cache
 def table_layout(Fields, scratch, rule, shared, per_head, by_row):
     """``Fields`` of a table of columns and of the scratch rows below them; ``by_row`` for CSR rows."""
-    fields = rows_of_fields(shared, per_head, rule.n_heads, rule.sharing)
-    first = {name: rows.start for name, rows in fields.items()}
-    n_fields = sum(map(len, fields.values()))
+    layout = shared, per_head, rule.n_heads, rule.sharing
+    first = {name: rows.start for name, rows in rows_of_fields(*layout).items()}
+    n_fields = count_rows(*layout)
     if by_row:
         n_fields = sum(rows_apart(shared, n_fields))
     return Fields(**first, **{name: n_fields + i for i, name in enumerate(scratch)})

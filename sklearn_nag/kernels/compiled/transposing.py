@@ -1,7 +1,6 @@
 """Columns that lie side by side in a transposed table, copied to rows and back, as square blocks.
 
-A compiler makes one read and one write of each number; here those of four or eight make one instruction. Numbers are
-copied as they are.
+A compiler makes one read and one write of each number; here those of four or eight make one instruction.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ def count_rows(*layout):
 def places_of_fields(n_apart, shared, *layout):
     """What to ask a table of columns for, by the name of a field: one row, or a slice of them.
 
-    Where so many rows are kept apart, the others are counted from the first one below these.
+    Those below the rows that are kept apart are counted from the first one there.
     """
     places = {}
     for name, rows in rows_of_fields(shared, *layout).items():
@@ -84,7 +84,7 @@ def rows_apart(shared, n_rows):
 def units_of_rows(*layout):
     """Which of `Columns.units` each row of a table of columns has; `IN_PAST` stands for none."""
     rows = rows_of_fields(*layout)
-    which = np.full(sum(map(len, rows.values())), IN_PAST)
+    which = np.full(count_rows(*layout), IN_PAST)
     for unit, names in {OF_SUMS: SUMS, OF_WEIGHTS: (WEIGHT.name,), OF_PAST: (PAST.name,)}.items():
         for name in names:
             which[rows.get(name, range(0))] = unit
@@ -259,7 +259,9 @@ class Columns:
 
     def of_heads(self, heads):
         """Copy of what is kept for some of the heads, with all or none of those that share a ``G``."""
-        own = self.with_table(self.whole()[self.rows_of(heads)], len(heads), self.units)
+        n_apart = len(self.apart)
+        table = np.concatenate([self.apart, self.table[self.rows_of(heads)[n_apart:] - n_apart]])
+        own = self.with_table(table, len(heads), self.units)
         own.arrange("C" if self.table.flags.c_contiguous else "F")
         return own
 
@@ -376,7 +378,7 @@ class Columns:
         return table, self.apart.take(index, axis=1)
 
     def put_kept(self, index, table, apart):
-        """The way back from `take_kept`, whatever is kept apart by now."""
+        """The way back from `take_kept`."""
         self.put_whole(index, self._joined(table, apart))
 
     def put_whole(self, index, whole):
@@ -389,16 +391,17 @@ class Columns:
         """Order the table, "C" or "F", if it is not ordered so.
 
         In the order "F" it begins with a line of the cache, and what frequent columns alone have is kept apart, so
-        that a column takes fewer lines, as few as one. In the order "C" all is together, and as it is.
+        that a column takes fewer lines. In the order "C" all is together, and as it is.
         """
-        flags = self.table.flags
-        if order == "C" and not self.is_plain:
-            self.settle()
-        if order == "C" and not flags.c_contiguous:
-            self._become(copied_in_lines(self.whole(), "C"), self.units)
+        flags, rows = self.table.flags, (len(self.apart), len(self.table))
+        if order == "C":
+            if not self.is_plain:
+                self.settle()
+            if not flags.c_contiguous or rows != (0, self.n_rows):  # a single column is in both orders
+                self._become(copied_in_lines(self.whole(), "C"), self.units)
+            return
         n_apart, n_others = rows_apart(self.shared, self.n_rows)
-        in_lines = flags.f_contiguous and len(self.table) == n_others and begins_in_line(self.table)
-        if order == "F" and not (in_lines and len(self.apart) == n_apart):
+        if not (flags.f_contiguous and begins_in_line(self.table) and rows == (n_apart, n_others)):
             whole, table = self.whole(), zeros_in_lines((n_others, self.table.shape[1]), "F")
             table[: len(whole) - n_apart] = whole[n_apart:]
             self._become(table, self.units, whole[:n_apart].copy())

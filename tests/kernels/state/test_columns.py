@@ -221,6 +221,18 @@ def test_whatever_is_kept_apart_all_is_the_same(options):
         assert kept_by.table.strides == copy.table.strides
 
 
+def test_a_single_column_is_in_both_orders():
+    X, z, weight = words(90, 8, d=1)
+    models = [NAGClassifier(fit_intercept=False) for _ in range(2)]
+    for start in range(0, 90, 30):
+        rows = slice(start, start + 30)
+        learn(models[0], X[rows] if start == 30 else X[rows].toarray(), z[rows], weight[rows])
+        learn(models[1], X[rows].toarray(), z[rows], weight[rows])
+    np.testing.assert_allclose(models[0].coef_, models[1].coef_, rtol=1e-12)
+    for columns in (model._state.columns for model in models):
+        assert (len(columns.apart), len(columns.table)) == (0, columns.n_rows)
+
+
 def test_tables_of_earlier_versions_had_all_together():
     columns = taught()
     whole = np.asarray(columns.whole(), order="F")
