@@ -66,8 +66,7 @@ class Part(Entry):
 class Remembering:
     """A typing context that remembers what operators and functions return for some types of arguments.
 
-    Numba looks through all that it knows of a function each time that it stands somewhere, for an item of an array for
-    a millisecond and a half. What it knows of `max` and `min` is for any number of arguments, and compiled for each.
+    What Numba knows of `max` and `min` is for any number of arguments, and compiled for each.
     """
 
     def __init__(self, context, known):
