@@ -355,7 +355,7 @@ class Columns:
         """Copy of all columns."""
         by_column = self.table.flags.f_contiguous
         table = copied_in_lines(self.table, "F") if by_column else self.table.copy()
-        return self.with_table(table, units=self.units, apart=self.apart.copy())
+        return self.with_table(table, units=self.units, apart=np.array(self.apart))
 
     def take(self, index):
         """Copy of the columns at ``index``, as they are."""
@@ -404,7 +404,7 @@ class Columns:
         if not (flags.f_contiguous and begins_in_line(self.table) and rows == (n_apart, n_others)):
             whole, table = self.whole(), zeros_in_lines((n_others, self.table.shape[1]), "F")
             table[: len(whole) - n_apart] = whole[n_apart:]
-            self._become(table, self.units, whole[:n_apart].copy())
+            self._become(table, self.units, np.array(whole[:n_apart]))
 
     def _become(self, table, units, apart=None):
         """Take over another table of the same fields: in one step, as a fork may come between two."""
@@ -510,9 +510,8 @@ def _check_saved(table, shared, per_head, n_heads, sharing, apart=None):
         raise ValueError(f"columns cannot have fields in the order {names!r:.200}")
     n_rows = count_rows(shared, per_head, n_heads, sharing)
     n_apart, n_others = rows_apart(shared, n_rows)
-    if apart is not None and (
-        apart.shape != (n_apart, table.shape[1]) or {*shared[:n_apart]} != {*SELDOM}.intersection(shared)
-    ):
+    first = tuple(name for name in SELDOM if name in shared)
+    if apart is not None and (apart.shape != (n_apart, table.shape[1]) or shared[:n_apart] != first):
         raise ValueError(f"columns has {len(apart)} rows apart for the fields {names!r:.200}")
     if apart is not None or (n_apart == 0 and len(table) == n_others):
         n_rows = n_others

@@ -351,7 +351,8 @@ class PlacedState:
         if not (np.array_equal(known, np.arange(self.n)) and self.n <= table.shape[1] and table.flags.f_contiguous):
             raise ValueError("place does not have a feature for each column that is kept")
         layouts = [(c.shared, c.per_head, c.n_heads, c.sharing) for c in (self.store, own)]
-        if layouts[0] != layouts[1] or self.common.n_features != 0:
+        whole = all(len(c.table) == c.n_rows and not len(c.apart) for c in (self.store, own))
+        if layouts[0] != layouts[1] or not whole or self.common.n_features != 0:
             raise ValueError("the columns with a place are not those of the model that is kept besides")
 
     def whole(self):

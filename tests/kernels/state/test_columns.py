@@ -250,3 +250,10 @@ def test_tables_of_earlier_versions_had_all_together():
 def test_what_cannot_be_apart_is_refused(apart):
     with pytest.raises(ValueError, match="columns (has|needs) "):
         Columns.__new__(Columns).__setstate__(taught().__getstate__() | {"apart": apart})
+
+
+def test_what_is_apart_is_in_order():
+    saved = taught().__getstate__()
+    shared = ("origin", "frequent", *saved["shared"][2:])
+    with pytest.raises(ValueError, match="columns has 2 rows apart for the fields"):
+        Columns.__new__(Columns).__setstate__(saved | {"shared": shared})

@@ -228,7 +228,7 @@ def test_what_was_saved_goes_on_with_the_same_bits(rng, place, tmp_path, save):
         assert_same(told(half, X), before)
 
 
-@pytest.mark.parametrize("wrong", ["twice", "beyond", "type", "missing", "layout", "nan", "frequent"])
+@pytest.mark.parametrize("wrong", ["twice", "beyond", "type", "missing", "layout", "apart", "nan", "frequent"])
 def test_what_was_damaged_is_refused(rng, place, wrong):
     place()
     X, y = text(rng)
@@ -245,6 +245,8 @@ def test_what_was_damaged_is_refused(rng, place, wrong):
         state.place[first] = -1
     elif wrong == "layout":
         state.store = FTRLClassifier().fit(X, y)._state.store
+    elif wrong == "apart":
+        state.store.arrange("F")
     else:
         name, value = ("weight", np.nan) if wrong == "nan" else ("frequent", 0.5)
         getattr(state.store, name)[..., 3] = value
