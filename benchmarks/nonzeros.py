@@ -3,7 +3,7 @@
     python -m benchmarks.nonzeros [--quick]
 
 Rows are tf-idf of documents with 45,000 words; the columns are those of a model with the defaults that has learnt
-them. ``fetch`` copies the columns of rows from the model, and ``put back`` the fields that every row changes. The steps
+them. ``fetch`` copies the columns of rows from the model, and ``put back`` copies them back. The steps
 after these run over as many columns again and again, so that these are in the first cache. Then whole calls of
 `partial_fit`, which have besides them the loss and what is played. Processor time, the median of
 nine.
