@@ -201,7 +201,8 @@ def interrupt_after(delay):
 def interrupts_change_nothing(case):
     sklearn_nag.set_config(kernel=case.kernel)
     rng = case.rng("interrupts")
-    d = 5  # rows are as many for all models on NumPy: what is not heeded soon shows in calls of seconds alone
+    d = 5
+    # On NumPy as many for all models: what is not heeded soon shows in calls of seconds alone.
     n = 1_000 if case.kernel == "numpy" else 200_000 // (1 + 20 * (case.parameters.get("invariance") == "full"))
     X, y, classes = plain_rows(case, n, d)
     method = str(rng.choice(["partial_fit", "fit"]))

@@ -66,12 +66,18 @@ def places_of_fields(n_apart, shared, *layout):
     return places
 
 
+def fields_apart(shared):
+    """Fields that may be kept apart, in order."""
+    return tuple(name for name in SELDOM if name in shared)
+
+
+@lru_cache
 def rows_apart(shared, n_rows):
     """How many of so many rows are kept apart where the others lie side by side, and how many rows these have.
 
-    They may be more than there are, so that columns begin with lines of the cache, or half lines, in little room.
+    They may be more than there are, so that columns begin with lines of the cache, or half lines.
     """
-    n_apart = len(set(SELDOM).intersection(shared))
+    n_apart = len(fields_apart(shared))
     n_others = n_rows - n_apart
     for side in (LINE, LINE // 2):
         rounded = -(-n_others // side) * side
@@ -237,7 +243,8 @@ class Columns:
     def rows_of(self, heads):
         """Rows of the table for some of the heads, with all or none of those that share a ``G``."""
         own = dict.fromkeys(self.per_head, heads) | {"G": heads[:: self.sharing] // self.sharing}
-        return np.concatenate([row + own.get(name, np.zeros(1, int)) for name, row in self.rows().items()])
+        rows = np.concatenate([row + own.get(name, np.zeros(1, int)) for name, row in self.rows().items()])
+        return rows[len(self.apart) :] - len(self.apart)
 
     def with_table(self, table, n_heads=None, units=PLAIN, apart=None):
         """Columns with the same fields and another table, for as many heads or for some of them."""
@@ -259,8 +266,7 @@ class Columns:
 
     def of_heads(self, heads):
         """Copy of what is kept for some of the heads, with all or none of those that share a ``G``."""
-        n_apart = len(self.apart)
-        table = np.concatenate([self.apart, self.table[self.rows_of(heads)[n_apart:] - n_apart]])
+        table = np.concatenate([self.apart, self.table[self.rows_of(heads)]])
         own = self.with_table(table, len(heads), self.units)
         own.arrange("C" if self.table.flags.c_contiguous else "F")
         return own
@@ -269,7 +275,7 @@ class Columns:
         """The way back from `of_heads`, with what all heads share."""
         whole, n_apart = subset.whole(), len(self.apart)
         self.apart[:] = whole[:n_apart]
-        self.table[self.rows_of(heads)[n_apart:] - n_apart] = whole[n_apart:]
+        self.table[self.rows_of(heads)] = whole[n_apart:]
         self.set_units(subset.units)
 
     def __getstate__(self):  # without the views, which would come back as arrays of their own
@@ -472,8 +478,8 @@ class Columns:
 
 def _in_order(table, shared, **layout):
     """What columns are made of, with those fields first that may be kept apart, in the order that they have now."""
-    first = [name for name in SELDOM if name in shared]
-    if shared[: len(first)] == tuple(first):
+    first = fields_apart(shared)
+    if shared[: len(first)] == first:
         return {"table": table, "shared": shared, **layout}
     names = (*first, *(name for name in shared if name not in first))
     rows = np.arange(len(table))
@@ -510,8 +516,8 @@ def _check_saved(table, shared, per_head, n_heads, sharing, apart=None):
         raise ValueError(f"columns cannot have fields in the order {names!r:.200}")
     n_rows = count_rows(shared, per_head, n_heads, sharing)
     n_apart, n_others = rows_apart(shared, n_rows)
-    first = tuple(name for name in SELDOM if name in shared)
-    if apart is not None and (apart.shape != (n_apart, table.shape[1]) or shared[:n_apart] != first):
+    in_order = shared[:n_apart] == fields_apart(shared)
+    if apart is not None and not (in_order and apart.shape == (n_apart, table.shape[1])):
         raise ValueError(f"columns has {len(apart)} rows apart for the fields {names!r:.200}")
     if apart is not None or (n_apart == 0 and len(table) == n_others):
         n_rows = n_others

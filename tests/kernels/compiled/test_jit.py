@@ -42,29 +42,27 @@ def test_a_numba_that_was_not_tried_compiles_by_itself(tmp_path):
 
 @needs_numba
 def test_rules_that_agree_in_what_a_function_reads_share_it():
-    from collections import namedtuple
-
     from sklearn_nag.kernels.compiled import losses
+    from sklearn_nag.kernels.compiled.constants import constants_of
     from sklearn_nag.kernels.compiled.jit import for_rule
 
-    Constants = namedtuple("Constants", ["of_margin", "of_rate", "norm"])
     copies = [
-        for_rule(losses.loss_and_gradient, Constants(of_margin, False, norm))
+        for_rule(losses.loss_and_gradient, constants_of(of_margin=of_margin, of_rate=False, norm=norm))
         for of_margin in (True, False)
         for norm in (1, 2)
     ]
     assert copies[0] is copies[1]
     assert copies[2] is copies[3]
     assert copies[0] is not copies[2]
-    assert for_rule(losses.loss_of_margin, Constants(True, False, 1)) is losses.loss_of_margin  # as it reads none
+    others = constants_of(of_margin=True, of_rate=False, norm=1)
+    assert for_rule(losses.loss_of_margin, others) is losses.loss_of_margin  # as it reads none
 
 
 @needs_numba
 def test_a_constant_that_is_missing_is_named():
-    from collections import namedtuple
-
     from sklearn_nag.kernels.compiled import losses
+    from sklearn_nag.kernels.compiled.constants import constants_of
     from sklearn_nag.kernels.compiled.jit import for_rule
 
     with pytest.raises(TypeError, match="loss_and_gradient reads OF_MARGIN"):
-        for_rule(losses.loss_and_gradient, namedtuple("Constants", ["norm"])(1))
+        for_rule(losses.loss_and_gradient, constants_of(norm=1))

@@ -1,6 +1,5 @@
 """The compiled losses against those in NumPy."""
 
-from collections import namedtuple
 from functools import cache
 
 import numpy as np
@@ -17,9 +16,10 @@ def play_for(constants):
     from numba import njit
 
     from sklearn_nag.kernels.compiled import losses as compiled_losses
+    from sklearn_nag.kernels.compiled.constants import constants_of
     from sklearn_nag.kernels.compiled.jit import for_rule
 
-    constants = namedtuple("Constants", [name for name, _ in constants])(**dict(constants))
+    constants = constants_of(**dict(constants))
     loss_and_gradient = for_rule(compiled_losses.loss_and_gradient, constants)
     importance_aware_move = for_rule(compiled_losses.importance_aware_move, constants)
 
