@@ -11,7 +11,7 @@ import numpy as np
 
 from ..state.fields import ROUNDING
 from ..state.frequent import ENDS
-from ..state.lifts import HIGHEST, LARGEST, LARGEST_LIFT, LIFT_STEP, LOWEST, TINY
+from ..state.lifts import HIGHEST, LARGEST, LARGEST_LIFT, LEAST_PLAIN, LIFT_STEP, LOWEST, TINY
 from .arithmetic import inverse_sqrt, inverse_sqrt_of_any
 from .constants import (
     ARE_MIXED,
@@ -319,13 +319,15 @@ def read_entries(subset, f, index, places, data, indices, start, stop, first, se
 
 
 @fast
-def gather(subset, f, columns, above, index, first, width, n):
-    """Copy the columns of a row, from the place ``first`` on, to ``subset``, below its rows ``above``.
+def gather(subset, f, columns, apart, index, first, width, n):
+    """Copy the columns of a row, from the place ``first`` on, to ``subset``.
 
     The last columns, up to ``n``, become those of features that are always 0: loops take them along and change nothing.
+    Of what is apart only lifts may differ from column to column.
     """
     if n == first:
         return
+    above = apart.shape[0]
     for i in range(width, n):
         subset[f.x, i] = 0.0
     for field in range(above, above + columns.shape[1]):
@@ -334,6 +336,20 @@ def gather(subset, f, columns, above, index, first, width, n):
     for i in range(n - WIDTH, n):
         subset[f.lift, i] = 1.0
     copy_columns(subset, columns, above, index, first, width, True)
+    if f.lift < above:
+        fill_lifts(subset, f, apart, index, first, width, n)
+
+
+@strict
+def fill_lifts(subset, f, apart, index, first, width, n):
+    """Copy the lifts of the columns of a row, 1 but of columns that are new, or have small or large values."""
+    for i in range(first, n, WIDTH):
+        largest = load(subset, f.largest, i)
+        store(subset, f.lift, i, eight(1.0))
+        if anywhere(~((largest >= LEAST_PLAIN) & (largest < HIGHEST))):
+            for j in range(i, min(i + WIDTH, width)):
+                if not LEAST_PLAIN <= subset[f.largest, j] < HIGHEST:
+                    subset[f.lift, j] = apart[f.lift, index[j]]
 
 
 @fast

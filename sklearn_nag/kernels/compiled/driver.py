@@ -247,8 +247,8 @@ def learn_sparse(
 ):  # fmt: skip
     """As `learn_dense`, for CSR rows; ``columns`` is the transposed table, with all of a column side by side.
 
-    But for ``apart``, its first rows, which only frequent columns have. ``subset`` has room for the columns of a row,
-    ``index`` for which they are. Those that every row visits stay in it.
+    But for ``apart``, its first rows, in which most columns are as new ones are. ``subset`` has room for the columns of
+    a row, ``index`` for which they are. Those that every row visits stay in it.
     """
     fields = apart.shape[0] + columns.shape[1]
     n_rows = order.size if order.size > 0 else indptr.size - 1
@@ -267,7 +267,7 @@ def learn_sparse(
             if bias >= 0:
                 subset[f.x, bias] = 1.0
             n = padded(width)
-            gather(subset, f, columns, apart.shape[0], index, rare, width, n)
+            gather(subset, f, columns, apart, index, rare, width, n)
             revive(subset, f, rule, model, clock, rare, n)
             settled = settle(subset, heads, f, rule, model, clock, width, bias)
             if place != first and (stops(subset, f, rule, clock[T], c, n) or must_renew(clock, c)):

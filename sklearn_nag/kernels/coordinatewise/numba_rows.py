@@ -9,7 +9,7 @@ import numpy as np
 
 from ..compiled.arithmetic import each_exp_minus_1, exp, inverse_sqrt
 from ..compiled.columns import fill_roots, inverse_scale, relative, relative_of_rare, roots_of, times_of
-from ..compiled.constants import HAS_RARE, IS_CENTRED, NORM, RMS, UPDATE, column_constants, constants_of
+from ..compiled.constants import ARE_MIXED, HAS_RARE, IS_CENTRED, NORM, RMS, UPDATE, column_constants, constants_of
 from ..compiled.driver import bind, never_waits, note_played, nothing_due
 from ..compiled.handover import Preparation, T, entries_of_row, layout_of, put_back, run, table_layout, workspace
 from ..compiled.heads import CLIPPED, GRADIENT, PREDICTION, new_heads
@@ -37,9 +37,9 @@ def normalise(table, f, i, moved, roots, are_rare):
         store(table, f.z, i, x * inverse)
     else:
         size = load(table, f.largest, i) * load(table, f.lift, i)
-        if IS_CENTRED:
+        if IS_CENTRED and (ARE_MIXED or not are_rare):
             frequent, deviation = load(table, f.frequent, i) > 0.0, load(table, f.deviation, i)
-            size = maximum(deviation, where(frequent, abs(x), size))
+            size = where(frequent, maximum(deviation, abs(x)), size)
             store(table, f.deviation, i, where(frequent, size, deviation))
     store(table, f.size, i, size)
 

@@ -29,9 +29,9 @@ FAINT = 1e-140  # what is left of a direction that no row has shown for a thousa
 # What is kept of each column; `State` says what weights are. They and their average are relative to the factor.
 FIELDS = (
     ORIGIN._replace(needed=always),
+    DEVIATION._replace(needed=always),
     LIFT,
     LARGEST_SEEN,
-    DEVIATION._replace(needed=always),
     WEIGHT,
     PAST,
 )

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from .fields import INPUTS, PAST, WEIGHT, G
+from .fields import INPUTS, LIFT, PAST, WEIGHT, G
 from .lifts import LARGEST, TINY, positive
 from .memory import LINE, begins_in_line, check_room, copied_in_lines, zeros_in_lines
 
-SELDOM = tuple(field.name for field in INPUTS if field.seldom)
-MOST_ROOM = 1.2  # for columns that begin with lines of the cache, over what they need
+APART = (*(field.name for field in INPUTS if field.seldom), LIFT.name)  # fields that may be kept apart, in order
+MOST_ROOM = 1.34  # for columns that begin with lines of the cache, over what they need
 FEW = 2**12  # columns, below which rows need not be sparse
 LAYOUT = "table", "shared", "per_head", "n_heads", "sharing"  # what columns are made of
 OWN = frozenset({*LAYOUT, "units", "apart"})  # attributes that are no fields
@@ -55,35 +55,34 @@ def count_rows(*layout):
 
 @lru_cache
 def places_of_fields(n_apart, shared, *layout):
-    """What to ask a table of columns for, by the name of a field: one row, or a slice of them.
-
-    Those below the rows that are kept apart are counted from the first one there.
-    """
+    """Where fields are, by name: whether apart, and what to ask for there: one row, or a slice of them."""
     places = {}
     for name, rows in rows_of_fields(shared, *layout).items():
-        first = rows.start - (0 if name in SELDOM else n_apart)
-        places[name] = first if name in shared else slice(first, first + len(rows))
+        is_apart = rows.start < n_apart
+        first = rows.start - (0 if is_apart else n_apart)
+        places[name] = is_apart, first if name in shared else slice(first, first + len(rows))
     return places
 
 
 def fields_apart(shared):
     """Fields that may be kept apart, in order."""
-    return tuple(name for name in SELDOM if name in shared)
+    return tuple(name for name in APART if name in shared)
 
 
 @lru_cache
 def rows_apart(shared, n_rows):
     """How many of so many rows are kept apart where the others lie side by side, and how many rows these have.
 
-    They may be more than there are, so that columns begin with lines of the cache, or half lines.
+    The last one that may be is the lift, where the others then are in fewer lines of the cache.
     """
     n_apart = len(fields_apart(shared))
-    n_others = n_rows - n_apart
-    for side in (LINE, LINE // 2):
-        rounded = -(-n_others // side) * side
-        if rounded <= MOST_ROOM * n_others:
-            return n_apart, rounded
-    return n_apart, n_others
+    return min(((n, _rounded(n_rows - n)) for n in (n_apart - 1, n_apart)), key=lambda rows: -(-rows[1] // LINE))
+
+
+def _rounded(n_rows):
+    """Of how many rows tables are for so many, so that columns begin with lines of the cache, or half lines."""
+    rounded = (-(-n_rows // side) * side for side in (LINE, LINE // 2))
+    return next((n for n in rounded if n <= MOST_ROOM * n_rows), n_rows)
 
 
 @lru_cache
@@ -120,8 +119,7 @@ class Columns:
     """What is kept for every column: the rows of a table, and views of it by name.
 
     The table is C-ordered, which suits dense rows, or Fortran-ordered, so that all of a column shares a cache line,
-    which suits sparse ones; what frequent columns alone have is then kept apart (see `arrange`). No result depends on
-    it.
+    which suits sparse ones; what few columns have is then kept apart (see `arrange`). No result depends on it.
 
     Parameters
     ----------
@@ -141,7 +139,8 @@ class Columns:
         the weight in the table is then added, the fourth number. The fifth is the number of columns at the end, 0 or 1,
         for which this does not hold, though they may not be frequent.
     apart : ndarray of shape (n_apart, n_columns), optional
-        The first rows, of fields that frequent columns alone have, where they are kept apart; else it has none.
+        The first rows, of fields in which most columns are as new ones are, where they are kept apart; else it has
+        none.
 
     Notes
     -----
@@ -157,19 +156,19 @@ class Columns:
         is_plain = self.is_plain
         if name in HAVE_UNITS and not is_plain:
             return getattr(self.plain(), name)
-        views, table, apart = vars(self), self.table, self.apart
-        for field, rows in self._rows().items():
+        views, tables = vars(self), (self.table, self.apart)
+        for field, (is_apart, rows) in self._places_of_fields().items():
             if is_plain or field not in HAVE_UNITS:
-                views.setdefault(field, (apart if len(apart) and field in SELDOM else table)[rows])
+                views.setdefault(field, tables[is_apart][rows])
         return views.setdefault(name, None)
 
-    def _rows(self):
+    def _places_of_fields(self):
         return places_of_fields(len(self.apart), self.shared, self.per_head, self.n_heads, self.sharing)
 
     def kept(self, name):
         """What is kept of a field: a view; None where it is absent."""
-        rows = self._rows().get(name)
-        return None if rows is None else (self.apart if len(self.apart) and name in SELDOM else self.table)[rows]
+        is_apart, rows = self._places_of_fields().get(name, (False, None))
+        return None if rows is None else (self.apart if is_apart else self.table)[rows]
 
     def __init__(self, table, shared, per_head, n_heads, sharing=1, units=PLAIN, apart=None):
         self.table, self.shared, self.per_head, self.n_heads, self.sharing = table, shared, per_head, n_heads, sharing
@@ -288,7 +287,10 @@ class Columns:
         units = state.pop("units", PLAIN)
         _check_saved(**state)
         _check_units(units)
-        self.__init__(**_in_order(**state), units=units)
+        ordered = _in_order(**state)
+        self.__init__(**ordered, units=units)
+        if ordered["table"] is not state["table"]:
+            self.fold_deviations()
 
     # -- what fades unseen
 
@@ -396,8 +398,8 @@ class Columns:
     def arrange(self, order):
         """Order the table, "C" or "F", if it is not ordered so.
 
-        In the order "F" it begins with a line of the cache, and what frequent columns alone have is kept apart, so
-        that a column takes fewer lines. In the order "C" all is together, and as it is.
+        In the order "F" it begins with a line of the cache, and what few columns have is kept apart, so that a column
+        takes fewer lines. In the order "C" all is together, and as it is.
         """
         flags, rows = self.table.flags, (len(self.apart), len(self.table))
         if order == "C":
@@ -419,6 +421,16 @@ class Columns:
     def restore(self, before):
         """Be again what a `copy` of these columns has kept."""
         self._become(before.table, before.units, before.apart)
+
+    def fold_deviations(self):
+        """Let ``largest`` stand for the deviations of columns that are not frequent, too."""
+        if self.deviation is None or self.frequent is None:
+            return
+        with np.errstate(over="ignore"):
+            shown = np.minimum(self.deviation / self.lift, LARGEST)
+        is_frequent = self.frequent > 0
+        self.largest[:] = np.where(is_frequent, self.largest, np.maximum(self.largest, shown))
+        self.deviation[:] = np.where(is_frequent, self.deviation, 0.0)
 
     def finite(self):
         """Whether no number has left the range of float64."""
@@ -461,7 +473,7 @@ class Columns:
                 return self.largest * self.lift
             if self.frequent is None:
                 return self.deviation
-            return np.where(self.frequent, self.deviation, np.maximum(self.deviation, self.largest * self.lift))
+            return np.where(self.frequent, self.deviation, self.largest * self.lift)
         if rule.normalization == "rms":
             return np.sqrt(self.squares)
         if rule.normalization == "auto":
@@ -476,15 +488,21 @@ class Columns:
         return self.scale_but_for_time(rule, t) / rule.time_factor(max(t, TINY))
 
 
-def _in_order(table, shared, **layout):
-    """What columns are made of, with those fields first that may be kept apart, in the order that they have now."""
-    first = fields_apart(shared)
-    if shared[: len(first)] == first:
-        return {"table": table, "shared": shared, **layout}
+def _in_order(table, shared, per_head, n_heads, sharing, apart=None):
+    """What columns are made of, with those fields first that may be kept apart, in the order that they have now.
+
+    All are together then, unless as many are apart as would be now.
+    """
+    layout = {"per_head": per_head, "n_heads": n_heads, "sharing": sharing}
+    first, n_rows = fields_apart(shared), count_rows(shared, *layout.values())
+    is_as_now = apart is None or (len(apart), len(table)) == rows_apart(shared, n_rows)
+    if is_as_now and shared[: len(first)] == first:
+        return {"table": table, "shared": shared, "apart": apart, **layout}
     names = (*first, *(name for name in shared if name not in first))
-    rows = np.arange(len(table))
+    rows = np.arange(n_rows)
     rows[: len(names)] = [shared.index(name) for name in names]
-    return {"table": np.asarray(table[rows], order="F" if table.flags.f_contiguous else "C"), "shared": names, **layout}
+    whole = table if apart is None else np.concatenate([apart, table])
+    return {"table": np.asarray(whole[rows], order="F" if table.flags.f_contiguous else "C"), "shared": names, **layout}
 
 
 def _check_units(units):
@@ -512,14 +530,9 @@ def _check_saved(table, shared, per_head, n_heads, sharing, apart=None):
     hidden = [name for name in names if hasattr(Columns, name) or name[:1] == "_" or not name.isidentifier()]
     if hidden or len(set(names)) < len(names) or not {"lift", "largest"} <= set(shared) or "weight" not in per_head:
         raise ValueError(f"columns cannot have the fields {names!r:.200}")
-    if {"lift", *SELDOM}.intersection(shared[shared.index("largest") :] + per_head):
-        raise ValueError(f"columns cannot have fields in the order {names!r:.200}")
-    n_rows = count_rows(shared, per_head, n_heads, sharing)
-    n_apart, n_others = rows_apart(shared, n_rows)
-    in_order = shared[:n_apart] == fields_apart(shared)
-    if apart is not None and not (in_order and apart.shape == (n_apart, table.shape[1])):
-        raise ValueError(f"columns has {len(apart)} rows apart for the fields {names!r:.200}")
-    if apart is not None or (n_apart == 0 and len(table) == n_others):
-        n_rows = n_others
-    if len(table) != n_rows or not (table.flags.c_contiguous or table.flags.f_contiguous):
-        raise ValueError(f"columns has a table of shape {table.shape}; it must have {n_rows} rows, one after another")
+    n_rows, n_apart = count_rows(shared, per_head, n_heads, sharing), 0 if apart is None else len(apart)
+    if apart is not None and not (0 < n_apart <= len(fields_apart(shared)) and apart.shape[1] == table.shape[1]):
+        raise ValueError(f"columns has {n_apart} rows apart for the fields {names!r:.200}")
+    n_others = n_rows - n_apart
+    if len(table) not in (n_others, _rounded(n_others)) or not (table.flags.c_contiguous or table.flags.f_contiguous):
+        raise ValueError(f"columns has a table of shape {table.shape}; it must have {n_others} rows, one after another")

@@ -44,8 +44,8 @@ class Field(NamedTuple):
     fades : bool
         Whether it is a sum that fades with a half-life.
     seldom : bool
-        Whether it is 0 for all columns but frequent ones. These come first, in the order of `INPUTS`, and where a
-        column is kept side by side they lie apart.
+        Whether selective rules have it 0 for all columns but frequent ones. These come first, in the order of `INPUTS`,
+        and where a column is kept side by side they lie apart.
     """
 
     name: str
@@ -78,12 +78,21 @@ FREQUENT = Field("frequent", lambda rule: rule.counts_entries, least=0.0, most=1
 ORIGIN = Field("origin", lambda rule: rule.centred, lift_power=once, seldom=True)
 # What the mean of ``x'^2`` is held above while a model forgets, by rules that do so; see `nag.forgetting`.
 LEAST_SQUARE = Field("least_square", lambda rule: rule.holds_scales, least=0.0, lift_power=twice, seldom=True)
+# The largest deviation of an ``x'`` from the mean of its time, for centred rules with "max".
+DEVIATION = Field(
+    "deviation",
+    lambda rule: rule.centred and rule.normalization == "max",
+    least=0.0,
+    lift_power=once,
+    merged="max",
+    seldom=True,
+)
 # Between which the weight in raw units is held, by rules that are bounded; the largest doubles stand for no bound.
 LOW = Field("low", lambda rule: rule.bounded, least=-LARGEST, most=0.0)
 HIGH = Field("high", lambda rule: rule.bounded, least=0.0, most=LARGEST)
 # Powers of two that keep squares in range; see `lifts`.
 LIFT = Field("lift", initial=1.0, least=SMALLEST)
-# The largest ``|x|``.
+# The largest ``|x|``; of a column that was frequent, and has deviated more, at least that.
 LARGEST_SEEN = Field("largest", least=0.0, merged="max")
 # ``sum c x'^2``; of deviations from the mean, where centred.
 SQUARES = Field("squares", lambda rule: rule.normalization in ("rms", "auto"), least=0.0, lift_power=twice, fades=True)
@@ -91,12 +100,8 @@ SQUARES = Field("squares", lambda rule: rule.normalization in ("rms", "auto"), l
 TALLY = Field("tally", lambda rule: rule.counts_entries, least=0.0, fades=True)
 # ``sum c (x' - origin)``, for centred rules.
 SUM = Field("sum", lambda rule: rule.centred, lift_power=once, merged="sum", fades=True)
-# The largest deviation of an ``x'`` from the mean of its time, for centred rules with "max".
-DEVIATION = Field(
-    "deviation", lambda rule: rule.centred and rule.normalization == "max", least=0.0, lift_power=once, merged="max"
-)
 
-INPUTS = (FREQUENT, ORIGIN, LEAST_SQUARE, LOW, HIGH, LIFT, LARGEST_SEEN, SQUARES, TALLY, SUM, DEVIATION)
+INPUTS = (FREQUENT, ORIGIN, LEAST_SQUARE, DEVIATION, LIFT, LOW, HIGH, LARGEST_SEEN, SQUARES, TALLY, SUM)
 
 # -- what families keep for a column and a head
 

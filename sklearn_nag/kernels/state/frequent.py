@@ -74,6 +74,7 @@ def switch(rule, columns, index, t):
             subset.deviation[:] = np.maximum(subset.deviation, subset.largest * subset.lift)
     subset.tally[:] = t - subset.tally
     subset.frequent[:] = begins
+    subset.fold_deviations()
     if t > 0 and rule.weight_power:
         after = subset.size(rule, t)
         kept = (before > 0) & (after > 0)

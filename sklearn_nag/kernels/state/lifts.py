@@ -11,6 +11,7 @@ import numpy as np
 
 LIFT_STEP = 2.0**128
 HIGHEST, LOWEST = 2.0**64, 2.0**-64  # lifted values need a new lift from the one on; first ones, below the other
+LEAST_PLAIN = 2.0**4 * LOWEST  # lifts are 1 of columns whose ``largest`` is not less, and below `HIGHEST`
 LARGEST_LIFT = 2.0**896
 TINY = np.finfo(np.float64).tiny  # G of a column without a gradient: 0 / sqrt(G) is then 0, not NaN
 LARGEST = np.finfo(np.float64).max

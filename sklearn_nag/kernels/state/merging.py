@@ -226,6 +226,7 @@ def _merge_frequent(parts):
         return
     columns.frequent[:] = named > merged.rule.begins * merged.t
     columns.tally[:] = np.where(columns.frequent, merged.t - named, named)
+    columns.fold_deviations()
     if columns.squares is not None:
         total = columns.sum + merged.t * columns.origin
         columns.squares[:] += np.where(columns.frequent, 0.0, total * (total / merged.t))

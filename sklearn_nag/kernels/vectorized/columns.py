@@ -214,7 +214,7 @@ def _sizes(rule, after, time, lift, is_frequent, shape):
     deviation = after("deviation")
     if not rule.selective:
         return deviation
-    return np.where(is_frequent, deviation, np.maximum(deviation, after("largest") * lift))
+    return np.where(is_frequent, deviation, after("largest") * lift)
 
 
 def visits(columns, inputs):

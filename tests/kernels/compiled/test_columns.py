@@ -12,40 +12,47 @@ from sklearn_nag import config_context
 from ..helpers import flat, make_state, needs_numba, progressive
 
 pytestmark = pytest.mark.compiled
-Fields = namedtuple("Fields", "x lift")
+Fields = namedtuple("Fields", "x lift largest")
 
 
 @needs_numba
 def test_what_is_copied_comes_back(rng):
-    """Any number of fields, and of columns; nothing else is touched."""
+    """Any number of fields, and of columns; nothing else is touched. Of what is apart, that is lifts."""
     from numba import njit
 
     from sklearn_nag.kernels.compiled.columns import gather, padded, scatter
 
     @njit
-    def fetch(subset, f, columns, above, index, first, width):
-        gather(subset, f, columns, above, index, first, width, padded(width))
+    def fetch(subset, f, columns, apart, index, first, width):
+        gather(subset, f, columns, apart, index, first, width, padded(width))
 
     @njit
     def put(subset, columns, above, index, first, width):
         scatter(subset, columns, above, index, first, width)
 
-    for fields, above in itertools.product((*range(1, 14), 16), (0, 2)):
-        f = Fields(above + fields, lift=above)
+    for fields, (above, lift) in itertools.product((*range(1, 14), 16), ((0, 0), (2, 2), (2, 1))):
+        f = Fields(above + fields, lift, largest=above + fields - 1)
         for width in (0, 1, 3, 4, 5, 7, 8, 9, 22):
             for first in (0, 8):
-                columns, index = rng.random((50, fields)), np.zeros(40, np.uint64)
+                columns, apart, index = rng.random((50, fields)), rng.random((above, 50)), np.zeros(40, np.uint64)
+                columns[rng.random(50) < 0.1, -1] = rng.choice([0.0, 2.0**-70, 2.0**64, 2.0**300])
+                are_plain = (columns[:, -1] >= 2.0**-60) & (columns[:, -1] < 2.0**64)
                 named = index[first : first + width] = rng.permutation(50)[:width]
                 subset = np.full((f.x + 1, 40), -1.0)
-                fetch(subset, f, columns, above, index, first, first + width)
+                fetch(subset, f, columns, apart, index, first, first + width)
                 fetched = subset[above : f.x, first : first + width]
                 np.testing.assert_array_equal(fetched, columns[named.astype(int)].T)
                 assert (subset[: f.x, :first] == -1.0).all()
-                assert (subset[:above] == -1.0).all()
                 n = first + -(-width // 8) * 8
-                beyond = subset[above:, first + width : n]
-                assert (beyond[0] == 1.0).all()
-                assert (beyond[1:] == 0.0).all()
+                others = np.delete(subset, lift, axis=0)
+                if lift < above:
+                    lifts = np.where(are_plain, 1.0, apart[lift])[named.astype(int)]
+                    np.testing.assert_array_equal(subset[lift, first : first + width], lifts)
+                    assert (others[: above - 1] == -1.0).all()
+                else:
+                    assert (subset[:above] == -1.0).all()
+                assert (subset[lift, first + width : n] == 1.0).all()
+                assert (others[lift:, first + width : n] == 0.0).all()
                 fetched += 1.0
                 expected = columns.copy()
                 expected[named.astype(int)] += 1.0

@@ -6,8 +6,9 @@ import sys
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 
-from sklearn_nag import NAGClassifier, NAGRegressor, kernels, set_config
+from sklearn_nag import NAGClassifier, NAGRegressor, ScaleInvariantClassifier, kernels, set_config
 from sklearn_nag.kernels.state.columns import HAVE_UNITS, PLAIN, Columns, smallest_unit
 
 from ...estimators.helpers import bits
@@ -181,24 +182,32 @@ def test_units_that_cannot_be_are_refused(units):
         Columns.__new__(Columns).__setstate__({**saved, "units": units})
 
 
-def taught(**options):
+def taught(model):
     """Columns of a model of many features that has learnt CSR rows."""
     X, z, _ = words(60, 7, d=5_000)
-    return learn(NAGClassifier(**options), X, z)._state.columns
+    return learn(clone(model), X, z)._state.columns
 
 
-@pytest.mark.parametrize(("options", "fields"), [({}, 8), ({"average": False}, 8), ({"normalization": "rms"}, 6)])
-def test_columns_side_by_side_begin_with_lines_of_the_cache_where_that_takes_little(options, fields):
-    columns = taught(**options)
+LAYOUTS = [
+    (NAGClassifier(), ("frequent", "origin"), 8),
+    (NAGClassifier(average=False), ("frequent", "origin"), 8),
+    (NAGClassifier(half_life=4), ("frequent", "origin", "least_square"), 8),
+    (NAGClassifier(normalization="rms"), (), 8),
+    (ScaleInvariantClassifier(), ("frequent", "origin", "deviation", "lift"), 8),
+]
+
+
+@pytest.mark.parametrize(("model", "apart", "fields"), LAYOUTS, ids=str)
+def test_columns_side_by_side_begin_with_lines_of_the_cache_where_that_takes_little(model, apart, fields):
+    columns = taught(model)
     assert columns.table.strides == (8, 8 * fields)
     assert columns.table.ctypes.data % 64 == 0
-    assert columns.names[: len(columns.apart)] == (("frequent", "origin") if "normalization" not in options else ())
-    assert columns.names[len(columns.apart)] == "lift"
+    assert columns.names[: len(columns.apart)] == apart
 
 
-@pytest.mark.parametrize("options", [{}, {"average": False}, {"half_life": 4}, {"normalization": "rms"}], ids=str)
-def test_whatever_is_kept_apart_all_is_the_same(options):
-    columns = taught(**options)
+@pytest.mark.parametrize("model", [model for model, *_ in LAYOUTS], ids=str)
+def test_whatever_is_kept_apart_all_is_the_same(model):
+    columns = taught(model)
     whole, n = columns.whole(), columns.n_rows
     assert len(whole) == n == sum(1 if name in columns.shared else columns.n_heads for name in columns.names)
     for name, rows in columns.ranges().items():
@@ -207,7 +216,7 @@ def test_whatever_is_kept_apart_all_is_the_same(options):
     before, copy = columns.take_kept(some), columns.copy()
     columns.arrange("C")
     assert not len(columns.apart)
-    if not options.get("half_life"):  # else all is as it is now
+    if not model.get_params().get("half_life"):  # else all is as it is now
         np.testing.assert_array_equal(columns.table, whole)
         changed = columns.copy()
         changed.put(some, changed.take(some[::-1]))
@@ -234,7 +243,7 @@ def test_a_single_column_is_in_both_orders():
 
 
 def test_tables_of_earlier_versions_had_all_together():
-    columns = taught()
+    columns = taught(NAGClassifier())
     whole = np.asarray(columns.whole(), order="F")
     saved = columns.__getstate__() | {"table": whole}
     del saved["apart"]
@@ -249,11 +258,39 @@ def test_tables_of_earlier_versions_had_all_together():
 @pytest.mark.parametrize("apart", [None, np.zeros((1, 5_001)), np.zeros((2, 5_000)), np.zeros((2, 5_001), int)])
 def test_what_cannot_be_apart_is_refused(apart):
     with pytest.raises(ValueError, match="columns (has|needs) "):
-        Columns.__new__(Columns).__setstate__(taught().__getstate__() | {"apart": apart})
+        Columns.__new__(Columns).__setstate__(taught(NAGClassifier()).__getstate__() | {"apart": apart})
 
 
-def test_what_is_apart_is_in_order():
-    saved = taught().__getstate__()
-    shared = ("origin", "frequent", *saved["shared"][2:])
-    with pytest.raises(ValueError, match="columns has 2 rows apart for the fields"):
-        Columns.__new__(Columns).__setstate__(saved | {"shared": shared})
+@pytest.mark.parametrize("n_apart", [1, 2, 3, 4])
+def test_files_may_have_fields_in_another_order_and_others_apart(n_apart):
+    columns = taught(ScaleInvariantClassifier())
+    saved, whole, rows = columns.__getstate__(), columns.whole(), columns.ranges()
+    shared = ("origin", "frequent", "lift", "deviation", *saved["shared"][4:])
+    places = [row for name in (*shared, *saved["per_head"]) for row in rows[name]]
+    tables = {"apart": whole[places[:n_apart]], "table": np.asfortranarray(whole[places[n_apart:]])}
+    earlier = Columns.__new__(Columns)
+    earlier.__setstate__(saved | {"shared": shared} | tables)
+    np.testing.assert_array_equal(earlier.whole(), whole)
+    earlier.arrange("F")
+    np.testing.assert_array_equal(earlier.table, columns.table)
+    np.testing.assert_array_equal(earlier.apart, columns.apart)
+
+
+@pytest.mark.parametrize("arranged", ["F", "C"])
+def test_sizes_of_columns_that_were_frequent_are_those_of_files_of_earlier_versions(arranged):
+    """There deviations stayed where they were."""
+    state = learn(ScaleInvariantClassifier(), *words(60, 7, d=5_000)[:2])._state
+    columns = state.columns
+    columns.arrange(arranged)
+    rare = np.flatnonzero((columns.largest > 0) & (columns.frequent == 0))
+    whole, rows = np.array(columns.whole()), columns.ranges()
+    whole[rows["deviation"].start, rare] = 1.75 * whole[rows["largest"].start, rare]
+    shared = tuple(name for name in columns.shared if name != "deviation")
+    shared = (*shared[:6], "deviation", *shared[6:])
+    places = [row for name in (*shared, *columns.per_head) for row in rows[name]]
+    earlier = Columns.__new__(Columns)
+    earlier.__setstate__(columns.with_table(whole[places], apart=None).__getstate__() | {"shared": shared})
+    expected = np.array(state.size())
+    expected[rare] *= 1.75
+    np.testing.assert_allclose(earlier.size(state.rule, state.t), expected, rtol=1e-15)
+    assert not earlier.deviation[rare].any()
