@@ -26,8 +26,22 @@ from .constants import (
     RMS,
 )
 from .jit import fast, slow, strict
-from .transposing import fetch_4, fetch_8, put_4, put_8
-from .vectors import WIDTH, anywhere, eight, lane, load, load_first, maximum, nowhere, store, where
+from .vectors import (
+    WIDTH,
+    anywhere,
+    eight,
+    fetch_4,
+    fetch_8,
+    lane,
+    load,
+    load_first,
+    maximum,
+    nowhere,
+    put_4,
+    put_8,
+    store,
+    where,
+)
 
 
 @strict

@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from ..state.columns import count_rows, rows_apart, rows_of_fields
-from ..state.memory import LINE, zeros_in_lines
+from ..state.memory import LINE, array_in_lines
 from ..vectorized.blocks import dense_blocks, gather_rows
 from ..vectorized.columns import prepare_row
 
@@ -71,7 +71,7 @@ def longest(indptr):
 
 def rows_of_zeros(n_rows, width):
     """Table of zeros that begins with a cache line, as vectors that lie in two lines are read at half the speed."""
-    return zeros_in_lines((n_rows, distance_of(width)), "C")
+    return array_in_lines((n_rows, distance_of(width)), "C")
 
 
 def distance_of(width):

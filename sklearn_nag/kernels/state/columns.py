@@ -14,7 +14,7 @@ import numpy as np
 
 from .fields import INPUTS, LIFT, PAST, WEIGHT, G
 from .lifts import LARGEST, TINY, positive
-from .memory import LINE, begins_in_line, check_room, copied_in_lines, zeros_in_lines
+from .memory import LINE, array_in_lines, begins_in_line, check_room, copied_in_lines
 
 APART = (*(field.name for field in INPUTS if field.seldom), LIFT.name)  # fields that may be kept apart, in order
 MOST_ROOM = 1.34  # for columns that begin with lines of the cache, over what they need
@@ -193,9 +193,9 @@ class Columns:
         apart = None
         if rule.lazy and n_columns >= FEW:  # as rows of so many columns are sparse, to save them a copy
             n_apart, n_others = rows_apart(shared, n_rows)
-            apart, table = np.zeros((n_apart, n_columns)), zeros_in_lines((n_others, n_columns), "F")
+            apart, table = np.zeros((n_apart, n_columns)), array_in_lines((n_others, n_columns), "F")
         else:
-            table = zeros_in_lines((n_rows, n_columns), "C")
+            table = array_in_lines((n_rows, n_columns), "C")
         columns = cls(table, *layout, apart=apart)
         for field in columns.declared(rule):
             if field.initial != 0.0:
@@ -410,7 +410,7 @@ class Columns:
             return
         n_apart, n_others = rows_apart(self.shared, self.n_rows)
         if not (flags.f_contiguous and begins_in_line(self.table) and rows == (n_apart, n_others)):
-            whole, table = self.whole(), zeros_in_lines((n_others, self.table.shape[1]), "F")
+            whole, table = self.whole(), array_in_lines((n_others, self.table.shape[1]), "F")
             table[: len(whole) - n_apart] = whole[n_apart:]
             self._become(table, self.units, np.array(whole[:n_apart]))
 

@@ -46,17 +46,17 @@ def check_room(shape, copies, what, instead):
         )
 
 
-def zeros_in_lines(shape, order):
-    """Array of zeros that begins with a line of the cache: what lies in two lines takes twice the time."""
+def array_in_lines(shape, order, make=np.zeros):
+    """New array, as by ``make``, that begins with a line of the cache: what lies in two lines takes twice the time."""
     size = math.prod(shape)
-    room = np.zeros(size + LINE)
+    room = make(size + LINE)
     first = -room.__array_interface__["data"][0] // room.itemsize % LINE
     return room[first : first + size].reshape(shape, order=order)
 
 
 def copied_in_lines(array, order):
     """Copy of an array that begins with a line of the cache."""
-    copy = zeros_in_lines(array.shape, order)
+    copy = array_in_lines(array.shape, order, np.empty)
     copy[...] = array
     return copy
 

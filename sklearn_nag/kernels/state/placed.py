@@ -18,7 +18,7 @@ import numpy as np
 from scipy import sparse
 
 from .columns import Columns, distinct, renumbered
-from .memory import TooLarge, check_room, has_room, zeros_in_lines
+from .memory import TooLarge, array_in_lines, check_room, has_room
 from .model import LinearState, sparse_weights_of
 
 LARGE = 2**30  # numbers, 8 GiB of them: of so many or more no table is made
@@ -209,7 +209,7 @@ class PlacedState:
         Features without a place are as before the first row. A table in C order suits reading, in F order learning.
         """
         common, own, places = self.common, self.common.columns, self.place[features]
-        table, n, known = zeros_in_lines((len(own.table), len(places) + own.lift.size), "F"), len(places), places >= 0
+        table, n, known = array_in_lines((len(own.table), len(places) + own.lift.size), "F"), len(places), places >= 0
         columns = table.T
         if known.all():
             columns[:n] = self.store.table.T[places]
