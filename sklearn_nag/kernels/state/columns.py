@@ -426,7 +426,7 @@ class Columns:
         """Let ``largest`` stand for the deviations of columns that are not frequent, too."""
         if self.deviation is None or self.frequent is None:
             return
-        with np.errstate(over="ignore"):
+        with np.errstate(all="ignore"):
             shown = np.minimum(self.deviation / self.lift, LARGEST)
         is_frequent = self.frequent > 0
         self.largest[:] = np.where(is_frequent, self.largest, np.maximum(self.largest, shown))
