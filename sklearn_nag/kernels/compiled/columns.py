@@ -356,14 +356,18 @@ def gather(subset, f, columns, apart, index, first, width, n):
 
 @strict
 def fill_lifts(subset, f, apart, index, first, width, n):
-    """Copy the lifts of the columns of a row, 1 but of columns that are new, or have small or large values."""
+    """Copy the lifts of the columns of a row, which are 1 unless values are small or large.
+
+    They are by the row already, where it has been prepared.
+    """
     for i in range(first, n, WIDTH):
-        largest = load(subset, f.largest, i)
+        size, largest = abs(load(subset, f.x, i)), load(subset, f.largest, i)
+        first_one = where(largest > 0.0, largest, size)
+        are_small, are_large = (first_one > 0.0) & (first_one < LEAST_PLAIN), maximum(largest, size) >= HIGHEST
         store(subset, f.lift, i, eight(1.0))
-        if anywhere(~((largest >= LEAST_PLAIN) & (largest < HIGHEST))):
+        if anywhere(are_small | are_large):
             for j in range(i, min(i + WIDTH, width)):
-                if not LEAST_PLAIN <= subset[f.largest, j] < HIGHEST:
-                    subset[f.lift, j] = apart[f.lift, index[j]]
+                subset[f.lift, j] = apart[f.lift, index[j]]
 
 
 @fast

@@ -230,6 +230,37 @@ def test_whatever_is_kept_apart_all_is_the_same(model):
         assert kept_by.table.strides == copy.table.strides
 
 
+@pytest.mark.parametrize("model", [ScaleInvariantClassifier(), ScaleInvariantClassifier(update="scinol1")], ids=str)
+@pytest.mark.parametrize("d", [40, 5_000])
+def test_lifts_that_are_kept_apart_are_those_of_numpy(model, d):
+    """Of columns that grow, once or again and again, from small values or from usual ones, and are named on and on."""
+    n = 240
+    X = words(n, 9, d=d)[0].toarray()
+    t = np.arange(n)
+    X[:, 1] *= 2.0 ** (3 * (t // 2))
+    X[:, 2] *= np.where(t < n // 2, 2.0**-200, 1.0)
+    X[:, 3] *= np.where(t < n // 2, 1.0, 2.0**90)
+    X[:, 4] *= np.where(t % 3 == 0, 2.0**-63, 2.0**-61)
+    X[:, 5] *= 2.0**300
+    X, z = sparse.csr_array(X), X[:, 0] + 0.3 * X[:, 6] > 0
+    found = []
+    for kernel in ("numpy", "numba"):
+        set_config(kernel=kernel)
+        own = clone(model)
+        played = []
+        for start in range(0, n, 60):
+            rows = slice(start, start + 60)
+            own.partial_fit(X[rows], z[rows], [False, True])
+            played.append(own.decision_function(X))
+        found.append((own._state.columns, played))
+    (expected, numbers), (columns, others) = found
+    assert "lift" in columns.names[: len(columns.apart)]
+    assert len(np.unique(columns.lift)) >= 4
+    np.testing.assert_array_equal(columns.lift, expected.lift)
+    np.testing.assert_array_equal(columns.largest, expected.largest)
+    np.testing.assert_allclose(others, numbers, rtol=1e-9, atol=1e-9)
+
+
 def test_a_single_column_is_in_both_orders():
     X, z, weight = words(90, 8, d=1)
     models = [NAGClassifier(fit_intercept=False) for _ in range(2)]
