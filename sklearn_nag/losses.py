@@ -33,6 +33,7 @@ NEAR = 1e-6  # a power so near 1 or 2 counts as that
 ROUNDED = 2.0**-40  # a relative difference of logarithms that may be rounding, and counts as none
 N_TERMS, NEWTON_STEPS = 50, 8  # of `deviance_move`: halves of the range take no more
 SOFT_STEPS = 12  # of `soft_move`, at most
+BISECTIONS = 52  # of `Softmax.share`, at most
 # Margins from which on hinge losses are flat. Steps end at their kink, and rounding does not decide of the next row
 # whether anything is learnt from it.
 FLAT = 1.0 - 1e-9
@@ -134,6 +135,27 @@ class Softmax(Log):
         total = np.add.reduce(shares, axis=-1, keepdims=True)
         rest = np.maximum(total - shares, 0.0) * np.exp(-gap)
         return np.where(is_best, gap - np.log(total), behind - gap - np.log1p(rest))
+
+    def share(self, margins, move, y):
+        """How much of their moves the heads of a row make together: up to where its loss is least on the way.
+
+        Each goes to where its own margin would be if the others stayed. Only soft labels can be passed so.
+        """
+        if not (np.abs(y) < 1.0).any():
+            return 1.0
+        logs = np.minimum(margins, 0.0) - np.log1p(np.exp(-np.abs(margins)))
+        wanted = np.add.reduce(0.5 * (1.0 + y) * move, axis=-1, keepdims=True)
+        least, most = np.zeros(wanted.shape), np.ones(wanted.shape)
+        share = most
+        for _ in range(BISECTIONS):
+            moved = logs + share * move
+            p = np.exp(moved - moved.max(axis=-1, keepdims=True))
+            slope = np.add.reduce(p * move, axis=-1, keepdims=True) - wanted * np.add.reduce(p, axis=-1, keepdims=True)
+            least, most = np.where(slope > 0.0, least, share), np.where(slope > 0.0, share, most)
+            if (least == most).all():
+                break
+            share = 0.5 * (least + most)
+        return least
 
     def value(self, p, y, unit=1.0):
         """Of each class its share of the loss of the row, all at a single class; losses are summed over heads."""

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
+from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 from sklearn.metrics import mean_tweedie_deviance
 
@@ -80,6 +81,28 @@ def test_moves_of_the_log_loss_to_many_digits(rng):
             below = middle < 700 and middle + math.exp(m) * math.expm1(middle) < exposure
             low, high = (middle, high) if below else (low, middle)
         assert d == pytest.approx(low, rel=1e-11)
+
+
+def test_moves_of_a_softmax_end_where_the_loss_of_the_row_is_least(rng):
+    """On the line that they go along, as an independent search finds it; those of classes are not held back."""
+    loss, held_back = losses.Softmax(), 0
+    for _ in range(100):
+        p, shares = 3.0 * rng.normal(size=4), rng.dirichlet(np.ones(4))
+        y = 2.0 * shares - 1.0
+        move = loss.move(loss.margins(p), y, rng.lognormal(2.0, 2.0), 1.0)
+
+        def along(share, p=p, move=move, shares=shares):
+            return -(shares * log_softmax(p + share * move)).sum()
+
+        share = float(loss.share(loss.margins(p)[None], move[None], y[None])[0, 0])
+        best = minimize_scalar(along, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-10})
+        assert along(share) <= best.fun + 1e-14
+        assert share in (1.0, pytest.approx(best.x, abs=1e-6))
+        held_back += share < 1.0
+        hard = 2.0 * (np.arange(4) == rng.integers(4)) - 1.0
+        move = loss.move(loss.margins(p), hard, 1e9, 1.0)
+        assert loss.share(loss.margins(p)[None], move[None], hard[None]) == 1.0
+    assert 20 < held_back < 80
 
 
 def test_softmax_is_what_its_formula_says(rng):

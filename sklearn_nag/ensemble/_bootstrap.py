@@ -40,10 +40,6 @@ from ..model_selection._displays import _learner_and_names
 from ..preprocessing._steps import transformed
 
 
-def _learns_from_streams(ensemble):
-    return hasattr(ensemble.estimator, "partial_fit")
-
-
 def _is_classifier(ensemble):
     if is_classifier(ensemble._learner):
         return True
@@ -190,7 +186,7 @@ class OnlineBootstrap(LearnsInPlace, MetaEstimatorMixin, BaseEstimator):
         self._learn("fit", models, X, y, sample_weight, {}, begin=0)
         return self
 
-    @available_if(_learns_from_streams)
+    @available_if(lambda ensemble: hasattr(ensemble.estimator, "partial_fit"))
     @unchanged_on_error
     def partial_fit(
         self, X: Rows, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None

@@ -55,13 +55,9 @@ def classes_of_stream(y):
     return classes if are_labels(classes) else None
 
 
-def _are_zeros_and_ones(y):
-    return bool(((y == 0.0) | (y == 1.0)).all())
-
-
 def classes_of_matrix(y):
     """``classes_`` of a new model for all of its targets, checked and of two dimensions."""
-    if _are_zeros_and_ones(y):
+    if ((y == 0.0) | (y == 1.0)).all():
         return classes_of_labels(y.shape[1])
     checked_probabilities(y, y.shape[1])
     return np.arange(y.shape[1])

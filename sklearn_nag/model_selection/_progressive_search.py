@@ -45,8 +45,8 @@ from ..estimators._validation import (
 )
 from ..losses import LEAST_LOG
 from ._before import LearnsInPlace
-from ._best import AnswersOfTheBest
 from ._judge import count_unscored
+from ._search import AnswersOfTheBest
 from ._streams import StreamPipeline, count_rows, cut_batches, flat, take_rows
 
 LOSSES = ("auto", "log_loss", "zero_one", "squared_error", "absolute_error")

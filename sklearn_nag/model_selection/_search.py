@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterable
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,14 +17,13 @@ from sklearn.model_selection import check_cv
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from .._decorators import share
-from ..estimators._calls import named_publicly
+from .._decorators import available_if, share
+from ..estimators._calls import between_calls, named_publicly
 from ..estimators._labels import check_one_class_a_row
 from ..estimators._nag import ETA0S, NAGClassifier, NAGRegressor
 from ..estimators._parameters import InvalidParameterError, shown
 from ..estimators._validation import Rows, check_weights, converted
 from ..kernels._backend import chosen, run_by
-from ._best import AnswersOfTheBest
 from ._judge import score_by
 from ._sweep import Sweep, check_sweep
 
@@ -62,6 +61,100 @@ n_features_in_ : int
 feature_names_in_ : ndarray of shape (`n_features_in_`,)
     Names of the features, where the input had them.""",
 )
+
+
+def _best_has(method):
+    """Check for `available_if`: whether the best estimator, or before fitting the one searched, has the method."""
+
+    def check(search):
+        getattr(search._speaker(), method)
+        return True
+
+    return check
+
+
+class AnswersOfTheBest:
+    """Base of searches whose best estimator predicts.
+
+    A subclass has ``_best()``, which raises before fitting, and ``_speaker()``, which then is the estimator searched.
+    """
+
+    def _best(self) -> Any:
+        raise NotImplementedError
+
+    def _speaker(self) -> Any:
+        raise NotImplementedError
+
+    def _rows_for_best(self, X):
+        """Rows as the best estimator takes them."""
+        return X
+
+    @between_calls
+    def predict(self, X: Rows) -> np.ndarray:
+        """Predict with the best estimator.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Its predictions.
+        """
+        return self._best().predict(self._rows_for_best(X))
+
+    @available_if(_best_has("decision_function"))
+    @between_calls
+    def decision_function(self, X: Rows) -> np.ndarray:
+        """Confidence of each class, by the best estimator.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Its decision values.
+        """
+        return self._best().decision_function(self._rows_for_best(X))
+
+    @available_if(_best_has("predict_proba"))
+    @between_calls
+    def predict_proba(self, X: Rows) -> np.ndarray:
+        """Probability of each class, by the best estimator.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            In the order of ``classes_``.
+        """
+        return self._best().predict_proba(self._rows_for_best(X))
+
+    @available_if(_best_has("predict_log_proba"))
+    @between_calls
+    def predict_log_proba(self, X: Rows) -> np.ndarray:
+        """Logarithm of `predict_proba`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            In the order of ``classes_``.
+        """
+        return self._best().predict_log_proba(self._rows_for_best(X))
 
 
 def _score_fold(estimator, eta0s, X, y, weight, train, test, scorer):

@@ -143,6 +143,23 @@ def test_careful_step_never_passes_the_share():
         assert clf.predict_proba([[1.0]])[0, 1] == pytest.approx(0.3, rel=1e-9)
 
 
+@pytest.mark.parametrize("adaptive", [True, False])
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_no_row_of_a_softmax_makes_its_own_loss_larger(kernel, adaptive):
+    """All heads step together, each as far as it would by itself; of three rivals, of which two are alike, two are."""
+    clf = NAGClassifier(eta0=16.0, average=False, adaptive=adaptive)
+    with config_context(kernel=kernel):
+        clf.partial_fit(X[:3], SHARES[:3], [0, 1, 2])
+        for x, share in zip(X[3:60, None], SHARES[3:60]):
+            before = -share @ np.log(clf.predict_proba(x)[0])
+            clf.partial_fit(x, [share], sample_weight=[5.0])
+            assert -share @ np.log(clf.predict_proba(x)[0]) < before + 1e-12
+        clf = NAGClassifier(eta0=1e3, average=False, adaptive=adaptive, fit_intercept=False)
+        for share in ([0.998, 0.001, 0.001], [0.5, 0.25, 0.25]):
+            clf.partial_fit([[1.0]], [share], [0, 1, 2], [1e6])
+            np.testing.assert_allclose(clf.predict_proba([[1.0]])[0], share, rtol=1e-9)
+
+
 @pytest.mark.parametrize("classifier", CLASSIFIERS)
 def test_fit_finds_what_is_best_for_rows_weighted_by_class(classifier):
     p = expit(0.3 * (X[:, :1] - X[:, 1:2]) - 0.5)

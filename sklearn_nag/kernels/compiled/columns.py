@@ -337,7 +337,6 @@ def gather(subset, f, columns, apart, index, first, width, n):
     """Copy the columns of a row, from the place ``first`` on, to ``subset``.
 
     The last columns, up to ``n``, become those of features that are always 0: loops take them along and change nothing.
-    Of what is apart only lifts may differ from column to column.
     """
     if n == first:
         return
@@ -356,10 +355,7 @@ def gather(subset, f, columns, apart, index, first, width, n):
 
 @strict
 def fill_lifts(subset, f, apart, index, first, width, n):
-    """Copy the lifts of the columns of a row, which are 1 unless values are small or large.
-
-    They are by the row already, where it has been prepared.
-    """
+    """Copy the lifts of the columns of a row, which are 1 unless its values, or those of before, are small or large."""
     for i in range(first, n, WIDTH):
         size, largest = abs(load(subset, f.x, i)), load(subset, f.largest, i)
         first_one = where(largest > 0.0, largest, size)

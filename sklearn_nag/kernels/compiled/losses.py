@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...losses import (
+    BISECTIONS,
     FARTHEST,
     FLAT,
     HALLEY_STEPS,
@@ -26,7 +27,7 @@ from ...losses import (
 from ..state.lifts import LARGEST_POWER
 from .arithmetic import exp, exp_minus_1, log_1_plus, near_exp_minus_1
 from .constants import HAS_TARGET_UNIT, IS_COUPLED, OF_MARGIN, OF_RATE
-from .heads import SHARE, TARGET
+from .heads import PREDICTION, SHARE, TARGET, compared
 from .jit import bound, fast, slow, strict, strict_slow
 from .vectors import maximum, minimum
 
@@ -322,6 +323,39 @@ def move_of_residual(loss, parameter, residual, a):
     if loss == INSENSITIVE:
         return back * min(a, beyond)
     return back * beyond * fallen(2.0 * a)
+
+
+@slow
+def share_moves(heads, row, start, stop):
+    """As `Softmax.share`: multiply the moves of the heads from ``start`` to ``stop``, a row of the table, by it."""
+    is_soft, wanted = False, 0.0
+    for k in range(start, stop):
+        y = compared(heads, k - start)
+        is_soft |= abs(y) < 1.0
+        wanted += 0.5 * (1.0 + y) * heads[row, k]
+    if not is_soft:
+        return
+    least, most, share = 0.0, 1.0, 1.0
+    for _ in range(BISECTIONS):
+        highest, total, moved = -np.inf, 0.0, 0.0
+        for k in range(start, stop):
+            margin = heads[PREDICTION, k]
+            log = min(margin, 0.0) - np.log1p(exp(max(-abs(margin), -LARGEST_POWER)))
+            heads[SHARE, k] = log + share * heads[row, k]
+            highest = max(highest, heads[SHARE, k])
+        for k in range(start, stop):
+            p = exp(max(heads[SHARE, k] - highest, -LARGEST_POWER))
+            total += p
+            moved += p * heads[row, k]
+        if moved > wanted * total:
+            most = share
+        else:
+            least = share
+        if least == most:
+            break
+        share = 0.5 * (least + most)
+    for k in range(start, stop):
+        heads[row, k] *= least
 
 
 @slow

@@ -1,9 +1,8 @@
 """Eight numbers as one value of compiled code, with the operations of numbers.
 
-A loop over the columns of a table, number by number, becomes vector instructions only where the compiler can show that
-the rows of the table do not overlap. Where there are many rows it does not try, and where it does, the loop checks that
-each time it begins, and has a rest. With these values a loop itself goes over eight columns at a time, in any order of
-rows, and what it adds up is added up in one order wherever it runs.
+A compiler makes vector instructions of a loop over columns only where it can show that the rows of a table do not
+overlap, which the loop then checks each time it begins. With these values a loop itself goes over eight columns at a
+time, and adds up in one order wherever it runs.
 
 `load` and `store` are for tables whose rows have room for whole vectors; they check nothing.
 """
@@ -226,8 +225,7 @@ def ask_for_entry(typing_context, table, row, place):
     return types.void(table, types.int64, types.int64), _ask_for
 
 
-# -- columns of a transposed table, copied to rows and back, as square blocks: a compiler reads and writes each number
-# by itself, where those of four or eight make one instruction
+# -- columns of a transposed table, copied to rows and back, as square blocks; a compiler copies each number by itself
 
 
 def _transposed(builder, rows):

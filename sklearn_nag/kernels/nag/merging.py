@@ -47,8 +47,10 @@ def _merge(parts, power):
         start = parts.base.columns.G
         own = [state.columns.G - start for state in parts.states]
         most = positive(np.max(own, axis=0))  # so that no square leaves the range
-        columns.G[:] = np.maximum(start + most * _mean_by_size([G / most for G in own]), TINY)
-    sums = [_sum_of_played(state) for state in everyone] if rule.averaged else None
+        shares = [G / most for G in own]  # a mean in which each counts as much as it is
+        columns.G[:] = np.maximum(start + most * (sum(G * G for G in shares) / positive(sum(shares))), TINY)
+    if rule.averaged:  # of the weights played, times ``c t``
+        sums = [state.averaged * state.columns.weight - state.columns.past for state in everyone]
     if rule.penalised:  # what is due falls due by the clock of each model
         for state in everyone:
             settle(state, state.columns)
@@ -113,16 +115,6 @@ def lead(state, before, momentum, renew):
         ahead.averaged = 0.0
         ahead.columns.past[:] = 0.0
     return ahead
-
-
-def _mean_by_size(values):
-    """Mean of arrays that are not negative, in which each counts as much as it is."""
-    return sum(value * value for value in values) / positive(sum(values))
-
-
-def _sum_of_played(state):
-    """``sum c t weight`` over the weights played."""
-    return state.averaged * state.columns.weight - state.columns.past
 
 
 def _unit(state):

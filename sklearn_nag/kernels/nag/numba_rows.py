@@ -90,6 +90,7 @@ from ..compiled.losses import (
     loss_and_gradient,
     loss_constants,
     margins,
+    share_moves,
 )
 from ..compiled.projections import compiled_constraint, project
 from ..compiled.targets import clip_alone, compiled_clip, fade_targets, read_rates, read_targets
@@ -376,10 +377,10 @@ def predict(table, heads, f, rule, model, clock, c, bias, rare, width, n):
 @fast
 def descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, n):
     """One step of each head; see `numpy_rows`. Those by the last ``G`` are left to `move`, as factors of directions."""
-    sharing, (_, n_targets) = rule.sharing if SHARES_G else 1, sizes_of(rule)
+    sharing, (n_heads, n_targets) = heads_at_once(rule), sizes_of(rule)
     weighted, rate = np.sqrt(c) if IS_IMPORTANCE_AWARE else c, clock[RATE]
     clock[AVERAGED_AFTER] = clock[AVERAGED] if IS_AVERAGED else 0.0
-    for r in range(1 if HAS_ONE_HEAD else gradient_lift.size):
+    for r in range(1 if HAS_ONE_HEAD else n_heads // sharing):
         own, first = f.G + r, r * sharing
         for k in range(first, first + sharing):
             heads[FACTOR, k] = 0.0
@@ -419,12 +420,27 @@ def descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, n):
                     continue
                 parameter = loss.parameter * unit if loss.scaled else loss.parameter
                 p, y = heads[PREDICTION, k], compared(heads, k % n_targets)
-                far = importance_aware_move(loss.code, parameter, p, y, g, reach(step, lift, gain, c))
-                heads[FACTOR, k] = far * inverse if LEAST_GAIN < gain < 1.0 / LEAST_GAIN else far / gain
+                heads[FACTOR, k] = importance_aware_move(loss.code, parameter, p, y, g, reach(step, lift, gain, c))
             else:
                 heads[FACTOR, k] = -step * lifted(g, weighted, lift)
-        if not HAS_ONE_HEAD and r + 1 < gradient_lift.size:
+        if IS_IMPORTANCE_AWARE:
+            if IS_COUPLED:
+                for start in range(first, first + sharing, n_targets):
+                    share_moves(heads, FACTOR, start, start + n_targets)
+            for k in range(first, first + sharing):
+                far = heads[FACTOR, k]
+                if far != 0.0:
+                    heads[FACTOR, k] = far * inverse if LEAST_GAIN < gain < 1.0 / LEAST_GAIN else far / gain
+        if not HAS_ONE_HEAD and r + 1 < n_heads // sharing:
             add_steps(table, heads, f, clock, first, first + sharing, n, False)
+
+
+@fast
+def heads_at_once(rule):
+    """How many heads, side by side, have one direction: those that share a ``G``, and coupled ones that have none."""
+    if SHARES_G:
+        return rule.sharing
+    return rule.n_heads if IS_COUPLED else 1
 
 
 @strict
@@ -487,8 +503,8 @@ def after_step(table, f, k, i, factor, averaged):
 
 @strict
 def shared_gradient(heads, r, sharing):
-    """Derivative of a head with a ``G`` of its own, or root mean square of those of the heads that share one."""
-    if not SHARES_G:
+    """Derivative of a head by itself, or root mean square of those of heads side by side."""
+    if not SHARES_G and not IS_COUPLED:
         return heads[GRADIENT, r]
     most, total = 0.0, 0.0
     for k in range(r * sharing, (r + 1) * sharing):
@@ -593,7 +609,7 @@ def step(table, heads, f, rule, model, clock, c, bias, width, n):
 def move(table, heads, f, rule, model, clock, width, n, is_taken):
     """Add the last steps, and hold weights in their set; predict by them, if the next row is taken."""
     stop, _ = sizes_of(rule)
-    add_steps(table, heads, f, clock, stop - (rule.sharing if SHARES_G else 1), stop, n, is_taken)
+    add_steps(table, heads, f, clock, stop - heads_at_once(rule), stop, n, is_taken)
     if HAS_CONSTRAINT:
         inner = width - rule.intercept
         constrain(table, heads, f, rule, model.constraint, clock, model.eta.size, inner)

@@ -249,6 +249,9 @@ class _Heads:
             move = self.loss.move(p, rows.compared[i], step * gain, rows.unit[i])
             if not self.single:
                 move[g == 0] = 0.0  # as for a single head, for which such a row is left out
+            if self.loss.coupled:
+                by_expert = [a.reshape(self.rule.experts, -1) for a in (p, move, rows.compared[i])]
+                move = (by_expert[1] * self.loss.share(*by_expert)).ravel()
             direction *= self._by_head(move / positive(gain))
         else:
             direction *= self._by_head(-step)

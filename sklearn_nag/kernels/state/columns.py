@@ -73,7 +73,7 @@ def fields_apart(shared):
 def rows_apart(shared, n_rows):
     """How many of so many rows are kept apart where the others lie side by side, and how many rows these have.
 
-    The last one that may be is the lift, where the others then are in fewer lines of the cache.
+    The lift is if the others then are in fewer lines of the cache.
     """
     n_apart = len(fields_apart(shared))
     return min(((n, _rounded(n_rows - n)) for n in (n_apart - 1, n_apart)), key=lambda rows: -(-rows[1] // LINE))
@@ -489,10 +489,7 @@ class Columns:
 
 
 def _in_order(table, shared, per_head, n_heads, sharing, apart=None):
-    """What columns are made of, with those fields first that may be kept apart, in the order that they have now.
-
-    All are together then, unless as many are apart as would be now.
-    """
+    """What columns are made of: fields in the order of now, all together unless those are apart that would be now."""
     layout = {"per_head": per_head, "n_heads": n_heads, "sharing": sharing}
     first, n_rows = fields_apart(shared), count_rows(shared, *layout.values())
     is_as_now = apart is None or (len(apart), len(table)) == rows_apart(shared, n_rows)

@@ -47,7 +47,7 @@ def check_room(shape, copies, what, instead):
 
 
 def array_in_lines(shape, order, make=np.zeros):
-    """New array, as by ``make``, that begins with a line of the cache: what lies in two lines takes twice the time."""
+    """Array by ``make`` that begins with a line of the cache: what lies in two lines takes twice the time."""
     size = math.prod(shape)
     room = make(size + LINE)
     first = -room.__array_interface__["data"][0] // room.itemsize % LINE

@@ -481,7 +481,8 @@ class LinearState:
                 "columns",
                 "After sparsify() coef_ is a sparse matrix of those that are not 0; predictions need neither.",
             )
-            self.cached = self._linear_of_met() if self._few_met() else self._linear()
+            are_many = self.alone and self.columns.lift.size >= FEW and self.columns.table.flags.f_contiguous
+            self.cached = self._linear_of_met() if are_many else self._linear()
             for values in self.cached[:2]:
                 values.flags.writeable = False
         return self.cached
@@ -527,10 +528,6 @@ class LinearState:
         n = self.columns.lift.size
         columns = self.columns.take(np.append(features, np.arange(n - self.rule.intercept, n)))
         return replace(self, columns=columns, frequent=None)
-
-    def _few_met(self):
-        """Whether it is worth while to tell columns apart that sparse rows have never named."""
-        return self.alone and self.columns.lift.size >= FEW and self.columns.table.flags.f_contiguous
 
     def met(self):
         """The features that rows have named: no others have weights."""
