@@ -36,7 +36,8 @@ def test_what_is_copied_comes_back(rng):
             for first in (0, 8):
                 columns, apart, index = rng.random((50, fields)), rng.random((above, 50)), np.zeros(40, np.uint64)
                 columns[rng.random(50) < 0.1, -1] = rng.choice([0.0, 2.0**-70, 2.0**64, 2.0**300])
-                are_plain = (columns[:, -1] >= 2.0**-60) & (columns[:, -1] < 2.0**64)
+                are_small = (columns[:, -1] > 0.0) & (columns[:, -1] < 2.0**-64)
+                apart[:, ~are_small & (columns[:, -1] < 2.0**64)] = 1.0
                 named = index[first : first + width] = rng.permutation(50)[:width]
                 subset = np.full((f.x + 1, 40), -1.0)
                 fetch(subset, f, columns, apart, index, first, first + width)
@@ -46,7 +47,7 @@ def test_what_is_copied_comes_back(rng):
                 n = first + -(-width // 8) * 8
                 others = np.delete(subset, lift, axis=0)
                 if lift < above:
-                    lifts = np.where(are_plain, 1.0, apart[lift])[named.astype(int)]
+                    lifts = apart[lift, named.astype(int)]
                     np.testing.assert_array_equal(subset[lift, first : first + width], lifts)
                     assert (others[: above - 1] == -1.0).all()
                 else:
