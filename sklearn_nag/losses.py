@@ -42,6 +42,11 @@ FLAT = 1.0 - 1e-9
 OUTLYING, MOST_OUTLYING = 6.0, 32.0  # standard deviations
 
 
+def between(a, low, high):
+    """``np.clip`` in less time, above all of a number."""
+    return min(max(a, low), high) if isinstance(a, float) else np.minimum(np.maximum(a, low), high)
+
+
 class Loss:
     """A convex loss of a prediction ``p`` and a target ``y``."""
 
@@ -93,7 +98,7 @@ class Log(Lipschitz):
     name = "log_loss"
 
     def value(self, p, y, unit=1.0):
-        p = np.minimum(np.maximum(p, -LARGEST), LARGEST)  # as 0 times infinity is not a number
+        p = between(p, -LARGEST, LARGEST)  # as 0 times infinity is not a number
         return 0.5 * (1.0 + y) * np.logaddexp(0.0, -p) + 0.5 * (1.0 - y) * np.logaddexp(0.0, p)
 
     def gradient(self, p, y, unit=1.0):
@@ -101,17 +106,17 @@ class Log(Lipschitz):
 
     def move(self, p, y, a, unit=1.0):
         """``d = y move`` solves ``d + e^(yp) (e^d - 1) = a``: Halley's method, from the lesser of two bounds."""
-        e = np.exp(np.minimum(np.maximum(y * p, LEAST_MARGIN), MOST_MARGIN))
-        far = np.minimum(a, LONGEST)
-        d = np.minimum(far / (1.0 + e), np.log1p(far / e))
+        e = np.exp(between(y * p, LEAST_MARGIN, MOST_MARGIN))
+        far = between(a, 0.0, LONGEST)
+        d = between(far / (1.0 + e), 0.0, np.log1p(far / e))
         for _ in range(HALLEY_STEPS):
             grown = e * np.expm1(d)
             slope = 1.0 + grown + e
             excess = d + grown - far
             d = d - excess / (slope - excess * (slope - 1.0) / (2.0 * slope))
-        moved = y * np.maximum(d, 0.0)
-        is_soft = np.abs(y) < 1.0
-        return np.where(is_soft, _each_soft_move(p, y, a), moved)[()] if np.any(is_soft) else moved
+        moved = y * between(d, 0.0, np.inf)
+        is_soft = abs(y) < 1.0
+        return np.where(is_soft, _each_soft_move(p, y, a), moved)[()] if np.count_nonzero(is_soft) else moved
 
 
 class Softmax(Log):
@@ -277,7 +282,7 @@ class Quantile(Loss):
         return (1.0 - self.quantile) * (p > y) - self.quantile * (p < y)
 
     def move(self, p, y, a, unit=1.0):
-        return np.minimum(np.maximum(y - p, (self.quantile - 1.0) * a), self.quantile * a)
+        return between(y - p, (self.quantile - 1.0) * a, self.quantile * a)
 
 
 class AbsoluteError(Lipschitz):
@@ -293,7 +298,7 @@ class AbsoluteError(Lipschitz):
         return 1.0 * (p > y) - 1.0 * (p < y)
 
     def move(self, p, y, a, unit=1.0):
-        return np.minimum(np.maximum(y - p, -a), a)
+        return between(y - p, -a, a)
 
 
 class Huber(Loss):
@@ -314,7 +319,7 @@ class Huber(Loss):
         return near * (distance - 0.5 * near)
 
     def gradient(self, p, y, unit=1.0):
-        return np.minimum(np.maximum(p - y, -self.epsilon * unit), self.epsilon * unit)
+        return between(p - y, -self.epsilon * unit, self.epsilon * unit)
 
     def move(self, p, y, a, unit=1.0):
         """At a constant slope up to a distance of ``epsilon``, as the squared error from there."""
@@ -396,7 +401,7 @@ class Tweedie(Loss):
                 a, b = 2.0 - power, 1.0 - power
                 half = np.power(y, a) / (a * b) - y * np.exp(np.minimum(b * f, FARTHEST)) / b + np.exp(a * f) / a
             none = (p <= NOTHING) | self._agree(p, log_y)
-            return np.where(none, 0.0, np.minimum(np.maximum(2.0 * half, 0.0), LARGEST))
+            return np.where(none, 0.0, between(2.0 * half, 0.0, LARGEST))
 
     def gradient(self, p, y, unit=1.0):
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):

@@ -33,10 +33,10 @@ def _play_and_learn(state, columns, loss, inputs, target_rows, c, played):
                 np.minimum(beta, least, out=beta)
             u = scinol(rule.update, h, root, beta, size, largest_weight)
         contribution = u * z
-        q = p = np.add.reduce(contribution, axis=1)
+        played[i] = p = np.add.reduce(contribution, axis=1)
         if rule.averaged:
-            q = np.add.reduce(own.past / positive(own.credit) * x, axis=1)
-        g, played[i] = suffer_bounded(state, loss, target_rows, i, p, q)
+            played[i] = np.add.reduce(own.past / positive(own.credit) * x, axis=1)
+        g = suffer_bounded(state, loss, target_rows, i, p)
         weighted_gradient = (c[i] * g)[:, None] * x
         h -= weighted_gradient
         if rule.update != "potential":

@@ -134,29 +134,11 @@ Rule.State = State
 
 
 def potential(h, size, t, largest_weight, alpha, n_columns, own):
-    """``u = w s`` of the potential (2017, Algorithm 1), with ``s`` the root mean square.
+    """``u = w s`` of the potential, with ``s`` the root mean square, of shape (n_heads, n_columns) (2017, Algorithm 1).
 
-    Parameters
-    ----------
-    h : ndarray of shape (n_heads, n_columns)
-        ``-sum c g x``.
-    size : ndarray of shape (n_columns,)
-        Root of ``sum c x^2 / t``, with the row at hand.
-    t : float
-        Total weight of the rows.
-    largest_weight : float
-        The largest weight of a row.
-    alpha : float
-        The constant of the potential.
-    n_columns : int
-        Number of columns of the whole model.
-    own : ndarray of shape (n_columns,)
-        ``c z^2`` of the row at hand.
-
-    Returns
-    -------
-    ndarray of shape (n_heads, n_columns)
-        ``u``.
+    ``h`` is ``-sum c g x``, ``size`` the root of ``sum c x^2 / t`` with the row at hand, ``own`` the ``c z^2`` of it,
+    ``t`` the total weight of the rows, ``largest_weight`` that of a single one, and ``n_columns`` counts the columns of
+    the whole model.
     """
     ratio = h / positive(size)
     power = (ratio * ratio / largest_weight + own) / (2.0 * alpha * t)
@@ -169,23 +151,10 @@ def scinol_root(G, size, largest_weight):
 
 
 def scinol(update, h, root, beta, size, largest_weight):
-    """``u = w M`` of ScInOL, with ``M`` the largest size (2019, Algorithms 1 and 2).
+    """``u = w M`` of ScInOL, with ``M`` the largest size, of shape (n_heads, n_columns) (2019, Algorithms 1 and 2).
 
-    Parameters
-    ----------
-    update : {"scinol1", "scinol2"}
-        Which of the two.
-    h, root, beta : ndarray of shape (n_heads, n_columns)
-        ``-sum c g x``, what `scinol_root` returned, and the wealth of each column.
-    size : ndarray of shape (n_columns,)
-        The largest ``|x|``.
-    largest_weight : float
-        The largest weight of a row.
-
-    Returns
-    -------
-    ndarray of shape (n_heads, n_columns)
-        ``u``.
+    ``h`` is ``-sum c g x``, ``root`` what `scinol_root` returned, ``beta`` the wealth of each column, ``size`` the
+    largest ``|x|``, and ``largest_weight`` that of a row.
     """
     root = positive(root)
     theta = h / root

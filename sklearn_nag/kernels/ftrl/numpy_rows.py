@@ -6,7 +6,7 @@ import numpy as np
 
 from ..state.lifts import TINY, lift
 from ..vectorized.blocks import learn_row_by_row
-from ..vectorized.columns import squared_lengths, visits
+from ..vectorized.columns import running, squared_lengths, visits
 from ..vectorized.targets import suffer
 from .rule import leader, mean_length
 
@@ -21,7 +21,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
 def _play_and_learn(state, columns, loss, inputs, target_rows, c, played):
     """For each row: find the leader, play it, and add the row to the sums that it is made of."""
     rule = state.rule
-    N = np.add.accumulate(np.append(state.N, c * squared_lengths(inputs)))
+    N = running(np.add, state.N, c * squared_lengths(inputs))
     for i, own in visits(columns, inputs):
         z, root = own.weight, own.root
         t = inputs.t[i + 1]
@@ -29,8 +29,8 @@ def _play_and_learn(state, columns, loss, inputs, target_rows, c, played):
         sizes, unit = inputs.sizes[i] * length, target_rows.unit_before[i]
         v = leader(rule, own, sizes, t, unit, length, state.targets.lift)
         p = np.add.reduce(v * inputs.z[i], axis=1) / length
-        g, played[i] = suffer(loss, target_rows, i, p, p)
-        slope = c[i] * g
+        played[i] = p
+        slope = c[i] * suffer(loss, target_rows, i, p)
         if root is not None:
             more = growth_of_root(root, slope[:, None], inputs.x[i])
             root += more

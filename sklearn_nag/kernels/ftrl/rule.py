@@ -172,29 +172,10 @@ def mean_length(rule, N, t):
 
 
 def leader(rule, columns, size, t, unit, length, target_lift):
-    """Weights ``v`` that minimise the regularised sum of losses.
+    """Weights ``v``, of shape (n_heads, n_columns), that minimise the regularised sum of losses.
 
-    Parameters
-    ----------
-    rule : Rule
-        The rule.
-    columns : Columns
-        With the sums of the rows before.
-    size : ndarray of shape (n_columns,)
-        ``a``, lifted.
-    t : float
-        Total weight of the rows.
-    unit : ndarray of shape (n_heads,)
-        Of the targets.
-    length : float
-        `mean_length`.
-    target_lift : float
-        Of the targets.
-
-    Returns
-    -------
-    ndarray of shape (n_heads, n_columns)
-        ``v``.
+    ``columns`` has the sums of the rows before, ``t`` is their total weight, ``size`` is ``a``, lifted, ``length`` is
+    `mean_length`, and ``unit``, of shape (n_heads,), and ``target_lift`` are those of the targets.
     """
     z, sizes = columns.weight, size
     size = size * (unit ** (rule.degree - 1))[:, None]
@@ -217,12 +198,11 @@ def leader(rule, columns, size, t, unit, length, target_lift):
 
 def quadratic_leader(rule, z, root, size, growth):
     """As `leader`, where the regulariser is a square and, by the weights' L1 norm, leaves zeros."""
-    l1, l2 = np.full(z.shape[1], rule.l1), np.full(z.shape[1], rule.l2)
+    l1, l2 = rule.l1 * size, rule.l2 * size
     if rule.intercept:
-        l1[-1] = l2[-1] = 0.0
-    beyond = np.maximum(np.abs(z) - l1 * size, 0.0)
-    strength = size * (growth if root is None else rule.beta) + (0.0 if root is None else root)
-    strength = strength / rule.eta + l2 * size
+        l1[:, -1] = l2[:, -1] = 0.0
+    beyond = np.maximum(np.abs(z) - l1, 0.0)
+    strength = (size * growth if root is None else size * rule.beta + root) / rule.eta + l2
     return np.where(strength > 0, -np.copysign(beyond, z) / positive(strength), 0.0) + 0.0  # which has no -0
 
 

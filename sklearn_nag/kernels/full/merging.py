@@ -158,7 +158,7 @@ def _collect(state, problems, values):
     width, root = len(state.factor), np.sqrt(state.t)
     # Rows that depend on others but for rounding get no diagonal.
     for row in np.linalg.qr(stacked, mode="r")[:width]:
-        v, *_ = rotate_in(state, row[:width].copy(), root)
+        v, *_ = rotate_in(state, row[:width], root)
         values += np.outer(row[width:], v)
 
 

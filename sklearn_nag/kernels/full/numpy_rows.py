@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..state.lifts import LARGEST, lift, needs_lift
+from ..state.lifts import LARGEST, all_finite, lift, needs_lift
 from ..state.model import Diverged
 from ..vectorized.blocks import learn_in_blocks
-from ..vectorized.targets import count_losses, read_targets, suffer_bounded
+from ..vectorized.columns import running
+from ..vectorized.targets import clip_played, count_losses, read_targets, suffer_bounded
 from .rule import SOME, played_factor, rank_tolerance, solve
 
 
@@ -23,7 +24,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
 
 
 def _learn_block(state, columns, loss, x, y, c, played):
-    t = np.add.accumulate(np.append(state.t, c))
+    t = running(np.add, state.t, c)
     first = state.rule.target_unit and state.t == 0
     target_rows = read_targets(state, y, c, t)
     for i in range(len(c)):
@@ -32,6 +33,10 @@ def _learn_block(state, columns, loss, x, y, c, played):
             _regress_row(state, target_rows, i, x[i], c[i], played)
         else:
             _learn_row(state, loss, target_rows, i, x[i], c[i], played)
+    if state.rule.update == "least_squares":
+        np.clip(played, target_rows.least, target_rows.most, out=played)
+    else:
+        clip_played(target_rows, played)
     count_losses(state, loss, target_rows, c, played, first)
     if not columns.finite():
         raise Diverged
@@ -44,7 +49,8 @@ def _learn_row(state, loss, target_rows, i, x, c, played):
     state.largest_weight = float(max(state.largest_weight, c))
     factor = played_factor(np.add.reduce(q * q, axis=1) - state.Gamma, state.rule.alpha, state.largest_weight)
     p = factor * inner / root
-    g, played[i] = suffer_bounded(state, loss, target_rows, i, p, averaged / root if state.rule.averaged else p)
+    played[i] = averaged / root if state.rule.averaged else p
+    g = suffer_bounded(state, loss, target_rows, i, p)
     q -= (root * g)[:, None] * v
     state.Gamma[:] += c * g * g * np.add.reduce(v * v)
     average(state, c, v)
@@ -73,7 +79,7 @@ def _regress_row(state, target_rows, i, x, c, played):
     p = rows.mean_before[i]
     if not is_new:
         p = np.add.reduce(v * q, axis=1) / root + np.add.reduce(v * v) * p if state.rule.forecasts else solved / root
-    played[i] = np.clip(p, rows.least[i], rows.most[i])
+    played[i] = p
     q += (root * rows.y[i])[:, None] * v
 
 
@@ -102,31 +108,35 @@ def is_rounding(factor, x, i, rounding):
 
 
 def rotate_in(state, x, root):
-    """Rotate the row ``x``, which is changed, into the factor, ``q``, and the average of the weights.
+    """Rotate the row ``x`` into the factor, ``q``, and the average of the weights.
 
     Returns ``v``; whether the row is independent of those before: ``v^T q`` is then 0, but for rounding; what the
-    average ``a`` predicts for it; and ``rest``. Rotations turn ``x^T a`` into ``rest x^T a + rest_past``, which is 0 in
-    the end, as nothing is left of the row. An independent row is predicted by 0, as by the latest weights: what
+    average ``a`` predicts for it; and ``rest``. Rotations turn ``x^T a`` into ``rest x^T a`` and what is left of the
+    average, which add up to 0 in the end. An independent row is predicted by 0, as by the latest weights: what
     `predict` has for it would change with linear maps. Of least squares it is what the solution predicts, and ``rest``
     times how much the target is above that is left of the target.
     """
-    factor, q, past = state.factor, state.columns.weight, state.columns.past
+    n, k = len(x), len(state.columns.weight)
+    known = np.concatenate([state.factor, state.columns.weight.T, state.columns.past.T], axis=1)
+    x = np.concatenate([x, np.zeros(2 * k)])  # with what is left of ``q`` and of the average
     rounding = root * rank_tolerance(state.columns)
     # Once all but the latest rows is forgotten, rounding would be what is known of a column that stays the same.
-    nothing = SOME * len(x) * np.abs(x) if state.rule.forgets else np.zeros(len(x))
-    v, rest, rest_q, rest_past, is_new = np.zeros(len(x)), 1.0, np.zeros(len(q)), np.zeros(len(q)), False
-    for i in range(len(x)):
-        if abs(x[i]) <= nothing[i] or (factor[i, i] == 0.0 and is_rounding(factor, x, i, rounding)):
+    nothing = SOME * n * np.abs(x) if state.rule.forgets else np.zeros(n)
+    v, rest, is_new = np.zeros(n), 1.0, False
+    for i in range(n):
+        own = known[i]
+        if abs(x[i]) <= nothing[i] or (own[i] == 0.0 and is_rounding(known, x, i, rounding)):
             continue
-        is_new = factor[i, i] == 0.0
-        length = np.hypot(factor[i, i], x[i])
-        cos, sin = factor[i, i] / length, x[i] / length
-        factor[i, i:], x[i:] = cos * factor[i, i:] + sin * x[i:], cos * x[i:] - sin * factor[i, i:]
-        q[:, i], rest_q = cos * q[:, i] + sin * rest_q, cos * rest_q - sin * q[:, i]
-        past[:, i], rest_past = cos * past[:, i] + sin * rest_past, cos * rest_past - sin * past[:, i]
+        is_new = own[i] == 0.0
+        length = np.hypot(own[i], x[i])
+        cos, sin = own[i] / length, x[i] / length
+        own[i:], x[i:] = cos * own[i:] + sin * x[i:], cos * x[i:] - sin * own[i:]
         v[i], rest = sin * rest, cos * rest
         if is_new:
             break
-    left = rest_q if state.rule.update == "least_squares" else rest_past
-    predicted = np.zeros(len(q)) if is_new else -left / rest
-    return v, is_new, np.nan_to_num(predicted, nan=0.0, posinf=LARGEST, neginf=-LARGEST), rest
+    state.factor[:], state.columns.weight[:], state.columns.past[:] = known[:, :n], known[:, n:-k].T, known[:, -k:].T
+    left = x[n:-k] if state.rule.update == "least_squares" else x[-k:]
+    predicted = np.zeros(k) if is_new else -left / rest
+    if not all_finite(predicted):
+        predicted = np.nan_to_num(predicted, nan=0.0, posinf=LARGEST, neginf=-LARGEST)
+    return v, is_new, predicted, rest

@@ -13,10 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..state.lifts import HIGHEST, LARGEST, TINY, lift, positive
+from ...losses import between
+from ..state.lifts import HIGHEST, LARGEST, TINY, all_finite, lift, positive
 from ..state.model import Diverged
 from ..vectorized.blocks import learn_by_column, learn_by_segments, learn_in_blocks
-from ..vectorized.columns import read_inputs, squared_lengths, visited_by, write_back
+from ..vectorized.columns import read_inputs, running, squared_lengths, visited_by, write_back
 from ..vectorized.targets import count_losses, read_targets
 from .rule import constrain, damping, ends_of, pace, settle
 
@@ -54,13 +55,13 @@ def _read_rates(state, inputs, c):
     rate = pace(rule, t[1:])
     N = np.full(len(c) + 1, state.N)
     if rule.normalization is not None:
-        N = np.add.accumulate(np.append(state.N, c * squared_lengths(inputs)))
+        N = running(np.add, state.N, c * squared_lengths(inputs))
         per_row = t[1:] / positive(N[1:])
         rate = rate * (rule.radius or np.sqrt(per_row) if rule.adaptive else per_row)
     shrinkage = np.full(len(c) + 1, state.shrinkage)
     if rule.l2 > 0:
         growth = c * rate / rule.time_factor(t[1:]) if rule.adaptive else c * rate
-        shrinkage = np.add.accumulate(np.append(state.shrinkage, growth))
+        shrinkage = running(np.add, state.shrinkage, growth)
     return _Rates(rate, N, shrinkage)
 
 
@@ -73,12 +74,13 @@ def _learn_segment(state, columns, loss, x, absolute, y, c, played, by_column=Fa
     target_rows = read_targets(state, y, c, inputs.t)
     of_heads = target_rows.for_heads(state.rule.experts)
     heads = _Heads(state, columns, loss, inputs, rates, of_heads, c)
-    predicted = _descend(state, columns, heads, inputs, named, rates, target_rows.spread, c)
+    latest, behind = _descend(state, columns, heads, inputs, named, rates, target_rows.spread, c)
+    latest += of_heads.mean_before
     write_back(columns, inputs.before, -1)
     state.t, state.N, state.shrinkage = float(inputs.t[-1]), float(rates.N[-1]), float(rates.shrinkage[-1])
-    if not (columns.finite() and np.isfinite(np.subtract(*predicted)).all()):
+    if not (columns.finite() and all_finite(latest - behind)):
         raise Diverged
-    play_rows(state, loss, of_heads, c, *predicted, played)
+    play_rows(state, loss, of_heads, c, latest, behind, played)
     count_losses(state, loss, target_rows, c, played, first)
 
 
@@ -88,22 +90,21 @@ def _descend(state, columns, heads, inputs, named, rates, spread, c):
     Returns
     -------
     latest, behind : ndarray of shape (n_rows, n_heads)
-        Predictions by the latest weights, and how much less those by the average are.
+        Predictions by the latest weights, from the mean of the targets, and how much less those by the average are.
     """
-    rule = state.rule
+    rule, t = state.rule, inputs.t[1:]
     latest, behind = np.zeros((2, len(c), len(rule.eta)))
+    counts = np.where(t >= rule.average_from, c * t, 0.0)
+    sums = running(np.add, state.averaged, counts).tolist()
     penalised, projected = rule.penalised, rule.projected
     for i in range(len(c)):
         if penalised:
             _settle_penalty(state, columns, i, inputs, named, rates, spread)
-        averaged = state.averaged
-        if inputs.t[i + 1] >= rule.average_from:
-            state.averaged += c[i] * inputs.t[i + 1]
+        averaged, state.averaged = sums[i : i + 2]
         heads.visit(i)
         if heads.bounded:
             heads.hold(averaged)
-        p = heads.predict()
-        latest[i] = p + heads.rows.mean_before[i]
+        latest[i] = p = heads.predict()
         if averaged > 0:
             behind[i] = heads.predict_behind(averaged)
         p, g = heads.slope(p)
@@ -128,9 +129,12 @@ class _Heads:
         if single:
             rows, step = rows.each(lambda values: values[:, 0]), step[:, 0]
         self.state, self.rule, self.columns, self.loss, self.inputs = state, rule, columns, loss, inputs
-        self.rows, self.step, self.c, self.single, self.bounded = rows, step, c, single, rule.bounded
-        self.any = bool if single else np.any
+        self.any = bool if single else np.count_nonzero
         self.importance_aware = rule.importance_aware and loss.move is not None
+        if self.importance_aware:  # ``G`` counts ``c`` squares, and steps last for ``c``
+            c, step = np.sqrt(c), step * (c if single else c[:, None])
+        self.rows, self.step, self.c, self.single, self.bounded = rows, step, c, single, rule.bounded
+        self.sharing, self.averaged, self.clipped = rule.sharing, rule.averaged, rule.clip is not None or rule.log_link
         # What weights are multiplied by for a prediction: z or, where they are kept as theta, z over the scale.
         self.keeps_u = rule.adaptive or rule.normalization is None
         self.table, self.places = columns.table[len(columns.shared) :], _places_of_heads(columns, single)
@@ -139,10 +143,11 @@ class _Heads:
 
     def _read_gradient_lift(self):
         self.gradient_lift = self.state.gradient_lift[0] if self.single else self.state.gradient_lift
+        self.highest = HIGHEST / self.gradient_lift
 
     def _take(self, table):
         """Let ``weight``, ``G`` and ``past`` be those in a table; None where a field is absent."""
-        self.weight, self.G, self.past = (None if place is None else table[place] for place in self.places)
+        self.weight, self.G, self.past = [None if place is None else table[place] for place in self.places]
         self.scratch = np.empty_like(self.weight), np.empty_like(self.weight)
 
     def _by_head(self, values):
@@ -151,7 +156,7 @@ class _Heads:
 
     def _of_each(self, values):
         """What heads have that share a ``G``, from one for each ``G``."""
-        return values if self.rule.sharing == 1 else np.repeat(values, self.rule.sharing, axis=0)
+        return values if self.sharing == 1 else values.repeat(self.sharing, axis=0)
 
     def visit(self, i):
         """Go on to row ``i``, and to the columns that it visits."""
@@ -172,7 +177,7 @@ class _Heads:
     def hold(self, averaged):
         """Cut weights off at their ends; the average of those played has been made of what they were before."""
         held = np.clip(self.weight, *self.ends)
-        if self.rule.averaged:
+        if self.averaged:
             self.past += averaged * (held - self.weight)
         self.weight[...] = held
 
@@ -192,36 +197,33 @@ class _Heads:
         """Predictions when the target is known, at which derivatives of the losses are taken, and these."""
         i, rows, rule = self.i, self.rows, self.rule
         p = p + rows.mean[i]
-        if rule.clip is not None or rule.log_link:
-            p = np.minimum(np.maximum(p, rows.floor[i]), rows.ceiling[i])
+        if self.clipped:
+            p = between(p, rows.floor[i], rows.ceiling[i])
         if self.loss.coupled:
             p = self.loss.margins(p.reshape(rule.experts, -1)).reshape(-1)
         return p, self.loss.gradient(p, rows.compared[i], rows.unit[i])
 
     def direction(self, g):
         """Where a step goes, and how far for each head; importance-aware ones are scaled by `move`."""
-        c, step = self.c[self.i], self.step[self.i]
-        weighted = g * (np.sqrt(c) if self.importance_aware else c)
-        if self.importance_aware:
-            step = step * c
+        weighted, step = g * self.c[self.i], self.step[self.i]
         if self.rule.adaptive:
             return self._adaptive_direction(weighted, step)
         return np.multiply(1.0 if self.importance_aware else self._by_head(weighted), self.x, out=self.scratch[0]), step
 
     def _adaptive_direction(self, weighted, step):
         """As `direction`; counts the gradient first. Heads that share a ``G`` have one, of their mean square."""
-        is_shared = self.rule.sharing > 1
-        slope = root_mean_square(weighted, self.rule.sharing) if is_shared else weighted
-        if self.any(abs(slope) >= HIGHEST / self.gradient_lift):
+        is_shared = self.sharing > 1
+        slope = root_mean_square(weighted, self.sharing) if is_shared else weighted
+        if self.any(abs(slope) >= self.highest):
             self.leave()
-            raise_gradient_lift(self.state, self.columns, np.abs(slope))
+            raise_gradient_lift(self.state, self.columns, abs(slope))
             self.visit(self.i)
             self._read_gradient_lift()
         lift = self.gradient_lift
         scaled, root = np.empty((2, *self.G.shape)) if is_shared else self.scratch
         np.multiply(self._by_head(slope * lift), self.x, out=scaled)
         self.G += np.multiply(scaled, scaled, out=root)
-        np.sqrt(self._damped(lift) if self.rule.damps else self.G, out=root)
+        np.sqrt(self.G if self.inputs.rare is None else self._damped(), out=root)
         if self.importance_aware:
             np.divide(self.x, root, out=scaled)
             scaled[self.G <= TINY] = 0.0
@@ -232,13 +234,11 @@ class _Heads:
         own = weighted / self._of_each(np.where(slope == 0, 1.0, slope))
         return self._of_each(scaled) * self._by_head(own), step
 
-    def _damped(self, lift):
+    def _damped(self):
         """``G``, and what is added to it."""
-        i, unit = self.i, self.rows.unit[self.i]
-        visited = slice(None) if self.inputs.visited is None else self.inputs.visited[i]
-        size = np.where(self.columns.frequent[visited] > 0, 0.0, self.inputs.sizes[i])
-        least = damping(self.rule, lift, unit if self.single else unit[:: self.rule.sharing])
-        return self.G + self._by_head(least) * (size * size)
+        unit = self.rows.unit[self.i]
+        least = damping(self.rule, self.gradient_lift, unit if self.single else unit[:: self.sharing])
+        return self.G + self._by_head(least) * self.inputs.rare[self.i]
 
     def move(self, p, g, direction, step):
         """Change the weights, and what keeps their average."""
@@ -256,7 +256,7 @@ class _Heads:
         else:
             direction *= self._by_head(-step)
         self.weight += direction
-        if self.rule.averaged:
+        if self.averaged:
             direction *= self.state.averaged
             self.past += direction
         if self.bounded:
@@ -337,8 +337,7 @@ def play_rows(state, loss, rows, c, latest, behind, played):
     """Fill ``played`` for the rows of a segment; count what experts, latest weights and their average lose.
 
     None of it changes what is learnt, as slopes are those of the latest weights: ``mixture``, ``trust`` and ``due`` of
-    the state change. ``latest`` are predictions by the latest weights, ``behind`` is how much less those by the average
-    are; ``played`` are held within their range.
+    the state change. ``latest``, with the mean of the targets, and ``behind`` are what `_descend` returns.
     """
     start = 0
     while start < len(c):
@@ -349,7 +348,7 @@ def play_rows(state, loss, rows, c, latest, behind, played):
 
 
 def _play_round(state, loss, rows, c, latest, behind):
-    """As `play_rows`, of rows that are played by the same share of the average; returns what is played."""
+    """What is played for rows of the same share of the average; see `play_rows`."""
     rule = state.rule
     sets = latest, latest - behind, latest - (1.0 - state.share_of_latest()) * behind
     if rule.n_played < rule.n_heads:
@@ -368,7 +367,7 @@ def _held(p, rows, rule):
     if rule.clip is None and not (rule.target_unit or rule.log_link):
         return p
     n = p.shape[1]
-    return np.minimum(np.maximum(p, rows.least[:, :n]), rows.most[:, :n]) + 0.0 * p
+    return between(p, rows.least[:, :n], rows.most[:, :n]) + 0.0 * p
 
 
 def _by_set(values, rule):

@@ -15,6 +15,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from ...constraints import Box, L2Ball, Simplex, WeightedL1Ball
+from ...losses import between
 from ..state.fields import INPUTS, PAST, WEIGHT, Field, G
 from ..state.lifts import LARGEST, LARGEST_LIFT, positive
 from ..state.mixture import Mixture
@@ -492,7 +493,7 @@ def constrain(rule, columns, size, unit, heads):
 
 def damping(rule, gradient_lift, unit):
     """What is added to ``G`` of rare columns, for a lifted scale of 1 and targets of some unit."""
-    return DAMPING * np.minimum(gradient_lift * unit ** (rule.degree - 1), MOST_DAMPED) ** 2
+    return DAMPING * between(gradient_lift * unit ** (rule.degree - 1), 0.0, MOST_DAMPED) ** 2
 
 
 def ends_of(rule, columns, size, target_lift, places=slice(None)):
@@ -549,8 +550,7 @@ def penalised_weight(state, columns):
     rows of total weight ``t'``. So ``u`` stays 0 as long as the *sum* of its gradients is within ``l1 t``, and no
     single row moves it. This is FTRL-Proximal (McMahan, AISTATS 2011), with the steps of the rule.
 
-    With ``target_unit``, ``u`` and the loss are in units of the target's standard deviation (as it is when this is
-    called).
+    With ``target_unit``, ``u`` and the loss are in units of the target's standard deviation as it is by now.
 
     ``columns`` are all or some, as they were before the row at hand. What is returned is to take the place of their
     ``weight`` and, unless it is None, of their ``received``.
@@ -580,7 +580,7 @@ def _penalised_by_l1(state, columns):
     pull = np.minimum(pull, LARGEST)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         left = np.maximum(w - pull * (t - a), 0.0) + np.minimum(w + pull * (t + a), 0.0)
-        held = np.clip(np.where(w == 0, a, a + w / pull), -t, t)
+        held = between(np.where(w == 0, a, a + w / pull), -t, t)
     received = np.where(left == 0, held, np.copysign(t, left))
     if rule.l2 > 0:
         left = left / (1.0 + np.minimum(rule.l2 * rate * (t - columns.shrunk), LARGEST))
@@ -592,7 +592,7 @@ def _penalised_by_l1(state, columns):
 
 def pace(rule, t):
     """The part of rates that depends on the time alone."""
-    rate = t**-rule.power_t if rule.power_t else np.ones_like(t)
+    rate = t**-rule.power_t
     return np.where(t > rule.slowed_from, rate * rule.slowed, rate)[()]
 
 
@@ -616,6 +616,6 @@ def _rates(state, columns, clock):
         unit = state.unit()[:, None] ** (rule.degree - 1)
         with np.errstate(over="ignore", invalid="ignore"):
             root = state.gradient_lift[:, None] * columns.scale_but_for_time(rule, state.t) / np.sqrt(columns.G)
-            root = np.repeat(root, rule.sharing, axis=0)
+            root = root.repeat(rule.sharing, axis=0)
             rate *= np.minimum(np.where(unit > 0, root * unit, 0.0), STEEPEST)
     return rate

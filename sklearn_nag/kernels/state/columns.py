@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .fields import INPUTS, LIFT, PAST, WEIGHT, G
-from .lifts import LARGEST, TINY, positive
+from .lifts import LARGEST, TINY, all_finite, positive
 from .memory import LINE, array_in_lines, begins_in_line, check_room, copied_in_lines
 
 APART = (*(field.name for field in INPUTS if field.seldom), LIFT.name)  # fields that may be kept apart, in order
@@ -434,7 +434,7 @@ class Columns:
 
     def finite(self):
         """Whether no number has left the range of float64."""
-        return bool(np.isfinite(self.table).all() and np.isfinite(self.apart).all())
+        return all_finite(self.table) and all_finite(self.apart)
 
     def relift(self, rule, new):
         """Change the lifts and rescale the fields. A lift that rises finds only zeros in its column: see `lifts`."""

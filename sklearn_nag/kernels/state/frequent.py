@@ -47,16 +47,8 @@ def switch(rule, columns, index, t):
     What is known of a column is then counted from 0 or from its mean. Where weights are steps added up, the function
     stays the same: weights take the unit of the new scale, and the intercept takes what the mean adds.
 
-    Parameters
-    ----------
-    rule : LinearRule
-        A selective one.
-    columns : Columns
-        All columns or some of them, the intercept's as the last one. Changed in place.
-    index : ndarray of int
-        Which ones to switch.
-    t : float
-        Total weight of the rows so far.
+    ``columns`` are all or some, of which those at ``index`` switch, with the intercept's as the last one; ``rule`` is
+    selective, and ``t`` is the total weight of the rows so far.
     """
     subset = columns.take(index)
     begins = subset.frequent == 0

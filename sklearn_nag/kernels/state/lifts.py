@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...losses import between
+
 LIFT_STEP = 2.0**128
 HIGHEST, LOWEST = 2.0**64, 2.0**-64  # lifted values need a new lift from the one on; first ones, below the other
 LEAST_PLAIN = 2.0**4 * LOWEST  # lifts are 1 of columns whose ``largest`` is not less, and below `HIGHEST`
@@ -21,7 +23,7 @@ LARGEST_POWER = 700.0  # exponents are cut off there, to stay in range
 def lift(largest):
     """Power of two, with an exponent in steps of 128, that brings ``largest`` into [2**-64, 2**64) or near."""
     _, exponent = np.frexp(largest)
-    steps = np.clip((exponent + 63) // 128, -7, 7)
+    steps = between((exponent + 63) // 128, -7, 7)
     return np.ldexp(1.0, -128 * steps)
 
 
@@ -37,4 +39,4 @@ def all_finite(array):
 
 def positive(array):
     """``array`` with 1 in place of 0, to divide by: what is divided is 0 there."""
-    return array if array.all() else np.where(array == 0, 1.0, array)
+    return array if np.count_nonzero(array) == array.size else np.where(array == 0, 1.0, array)

@@ -51,20 +51,7 @@ class Mixture:
         return copied
 
     def merged(self, others, base=None):
-        """One mixture of this and others of the same experts, each of which went on from ``base``: losses add up.
-
-        Parameters
-        ----------
-        others : list of Mixture
-            They.
-        base : Mixture, optional
-            By default each began with nothing.
-
-        Returns
-        -------
-        Mixture
-            A new one.
-        """
+        """A new mixture of this and others of the same experts: losses since ``base``, by default all, add up."""
         whole = self.copy()
         with np.errstate(over="ignore"):
             for name in ("excess", "gap"):
@@ -158,30 +145,31 @@ class Mixture:
 
     def suffer(self, share, losses, noise=0.0, row_weight=None):
         """Count the losses of a row that was played with these shares, both of shape (n_groups, n_experts)."""
+        beyond = _beyond(losses, losses)
         if self.grows:
             with np.errstate(over="ignore"):
-                self._widen(share, losses)
-        self.excess[:] = np.minimum(self.excess + _beyond(losses, losses), LARGEST)
+                self._widen(share, losses, beyond)
+        self.excess[:] = np.minimum(self.excess + beyond, LARGEST)
         self.excess -= self.excess.min(axis=1, keepdims=True)
 
-    def _widen(self, share, losses):
+    def _widen(self, share, losses, behind):
         """Add the mixability gap of a row: by how much the mean loss exceeds that of the mixture.
 
         Losses are counted from the least one of those that have a share. One without, as it was too far behind, may
         suffer less, and even take the lead: then the loss of the mixture is found from the weights before and after.
         """
-        n_experts = share.shape[1]
-        behind = _beyond(losses, np.where(share > 0, losses, np.inf))
-        mean = np.add.reduce(share * np.where(share > 0, behind, 0.0), axis=1)
-        rate = np.minimum(np.log(n_experts) / positive(self.gap), LARGEST)
+        if unplayed := np.count_nonzero(share) < share.size:
+            behind = _beyond(losses, np.where(share > 0, losses, np.inf))
+        mean = np.add.reduce(share * np.maximum(behind, 0.0), axis=1)
+        rate = np.minimum(np.log(share.shape[1]) / positive(self.gap), LARGEST)
         after = self.excess + behind
         lead = after.min(axis=1)
         left = np.add.reduce(share * np.exp(np.minimum(-rate[:, None] * behind, 0.0)), axis=1)
         mixed = -np.log(np.maximum(left, FAINT)) / rate
-        if (unplayed := (behind < 0).any(axis=1) | (left <= FAINT)).any():
+        if unplayed or np.count_nonzero(left <= FAINT):
             weights, later = (np.exp(-rate[:, None] * over) for over in (self.excess, after - lead[:, None]))
             change = np.log(np.add.reduce(weights, axis=1)) - np.log(np.add.reduce(later, axis=1))
-            mixed = np.where(unplayed, lead + change / rate, mixed)
+            mixed = np.where((behind < 0).any(axis=1) | (left <= FAINT), lead + change / rate, mixed)
         self.gap[:] = np.minimum(self.gap + np.maximum(0.0, mean - np.where(self.gap > 0, mixed, lead)), LARGEST)
 
 

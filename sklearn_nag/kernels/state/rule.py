@@ -91,6 +91,7 @@ class LinearRule:
     holds_scales: ClassVar[bool] = False  # whether those of centred columns fall slowly while a model forgets
     fades_on_the_way: ClassVar[bool] = False  # whether compiled loops fade themselves, rare columns unseen
     weight_power: ClassVar[int] = 0
+    damps = False
     sharing = 1
     robust = False
     outlying = 32.0

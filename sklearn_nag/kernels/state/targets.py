@@ -97,12 +97,7 @@ def grown(growth, before, c, t, difference):
     Over rows that do not fade this is ``12 / t^2`` times the covariance sum of targets and time, so the slope of the
     straight line through them, by least squares, times ``t``.
 
-    Parameters
-    ----------
-    growth, before, c, t : float or ndarray
-        The growth without the row, and weights.
-    difference : float or ndarray
-        By how much the target is above the mean of those before.
+    ``growth`` is that without the row, and ``difference`` by how much the target is above the mean of those before.
     """
     kept = before / t
     return growth * kept * kept + PER_ROW * kept * (c / t) * difference

@@ -7,13 +7,13 @@ from functools import partial
 import numpy as np
 
 from ..state.columns import renumbered
+from ..state.lifts import all_finite
 from ..state.model import Diverged
 from .columns import raise_lifts, read_inputs, switch_frequent, visited_by, write_back
-from .targets import count_losses, read_classes, read_targets
+from .targets import clip_played, count_losses, read_classes, read_targets
 
 _BLOCK = 2**15  # entries of a dense block: 256 KiB
 _SPARSE_ROWS = 1024
-_ENTRIES, _TOGETHER = 2048, 32  # sparse rows that share a block: up to so many entries, and so many rows
 
 
 def learn_in_blocks(learn_block, state, loss, X, y, sample_weight, order, predictions, learn_together=None):
@@ -51,7 +51,7 @@ def learn_in_blocks(learn_block, state, loss, X, y, sample_weight, order, predic
                 if state.rule.intercept:
                     x = np.hstack([x, np.ones((len(x), 1))])
                 learn_block(state, state.columns, loss, x.astype(np.float64, copy=False), targets, weight, played)
-            if not (np.isfinite(played).all() and np.isfinite(sum(state.clocks().values()))):
+            if not (all_finite(played) and np.isfinite(sum(state.clocks().values()))):
                 raise Diverged
 
 
@@ -67,7 +67,8 @@ def learn_by_column(learn_segment, *args):
 def learn_row_by_row(play_and_learn, *args):
     """As `learn_by_column`, where rows of a segment have nothing in common but what is read of inputs and targets.
 
-    ``play_and_learn(state, columns, loss, inputs, target_rows, c, played)`` plays each row, and then learns it.
+    ``play_and_learn(state, columns, loss, inputs, target_rows, c, played)`` plays ``sum u z`` for each row, in units of
+    the target, and then learns it.
     """
     learn_by_column(partial(_learn_segment, play_and_learn), *args)
 
@@ -77,6 +78,7 @@ def _learn_segment(play_and_learn, state, columns, loss, x, absolute, y, c, play
     first = state.rule.target_unit and state.t == 0
     target_rows = read_targets(state, y, c, inputs.t)
     play_and_learn(state, columns, loss, inputs, target_rows, c, played)
+    clip_played(target_rows, played)
     write_back(columns, inputs.before, -1)
     state.t = float(inputs.t[-1])
     if not columns.finite():
@@ -108,13 +110,13 @@ def _few(X, rows, learn_together):
     if learn_together is None:
         yield from (slice(i, i + 1) for i in range(n))
         return
-    ends = np.add.accumulate(X.indptr[index + 1] - X.indptr[index])
-    start = before = 0
+    entries = X.indptr[index + 1] - X.indptr[index]
+    start = 0
     while start < n:
-        stop = int(np.searchsorted(ends, before + _ENTRIES, side="right"))
-        stop = min(max(stop, start + 1), start + _TOGETHER, n)
+        most = np.arange(1, n - start + 1) * np.add.accumulate(entries[start:])  # of dense blocks
+        stop = start + max(int(np.searchsorted(most, _BLOCK, side="right")), 1)
         yield slice(start, stop)
-        start, before = stop, ends[stop - 1]
+        start = stop
 
 
 def gather_rows(state, places, values):

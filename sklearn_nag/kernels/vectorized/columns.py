@@ -51,16 +51,15 @@ def switch_frequent(state, columns, x, c, start, before=None):
     """
     if not state.rule.selective:
         return len(x)
-    t = np.add.accumulate(np.append(state.t, c[start:]))[1:]
     peak = columns.tally + np.add.reduce(c[start:])  # an upper bound but for rounding
-    suspects = np.flatnonzero(changes(columns.frequent > 0, peak * ALMOST, t[0], state.rule.begins))
+    suspects = np.flatnonzero(changes(columns.frequent > 0, peak * ALMOST, state.t + c[start], state.rule.begins))
     if suspects.size == 0:
         return len(x)
     _switch_frequent_for(state, columns, x[start], c[start], before)
     frequent = columns.frequent[suspects] > 0
     counts = np.where((x[start:, suspects] == 0) == frequent, c[start:, None], 0.0)
-    tallies = running(np.add, columns.tally[suspects], counts)[1:]
-    later = np.flatnonzero(changes(frequent, tallies[1:], t[1:, None], state.rule.begins).any(axis=1))
+    tallies, t = running(np.add, columns.tally[suspects], counts), running(np.add, state.t, c[start:])
+    later = np.flatnonzero(changes(frequent, tallies[2:], t[2:, None], state.rule.begins).any(axis=1))
     return start + 1 + later[0] if later.size else len(x)
 
 
@@ -101,9 +100,9 @@ def running(combine, first, rows):
 
     These are the values before each row and after the last.
     """
-    values = np.empty((len(rows) + 1, rows.shape[1]))
+    values = np.empty((len(rows) + 1, *rows.shape[1:]))
     values[0], values[1:] = first, rows
-    if len(rows) > rows.shape[1]:
+    if rows.ndim == 1 or len(rows) > rows.shape[1]:
         return combine.accumulate(values, out=values)
     for before, row in itertools.pairwise(values):  # faster for wide rows, as NumPy accumulates column by column
         combine(before, row, out=row)
@@ -117,25 +116,28 @@ class Inputs(NamedTuple):
     ----------
     t : ndarray of shape (n_rows + 1,)
         Total weight of the rows before the segment, and up to each of its rows.
-    x : ndarray of shape (n_rows, n_columns), or list of ndarray
-        The rows, lifted and, where the rule says so, centred; with ``visited``, for each row an array of the columns
-        alone that it visits. So are ``z`` and ``sizes``.
-    z : ndarray of shape (n_rows, n_columns), or list of ndarray
-        ``x`` over its scale.
-    sizes : ndarray of shape (n_rows, n_columns), or list of ndarray
-        Scales after each row has been counted, multiplied by the lifts.
     before : dict of str to ndarray of shape (n_rows + 1, n_columns)
         Fields of the columns before each row and after the last, by name.
+    x : ndarray of shape (n_rows, n_columns), or list of ndarray
+        The rows, lifted and, where the rule says so, centred; with ``visited``, for each row an array of the columns
+        alone that it visits.
+    z : as ``x``
+        ``x`` over its scale.
+    sizes : as ``x``
+        Scales after each row has been counted, multiplied by the lifts.
     visited : list of ndarray or None
         Places of the columns that each row visits.
+    rare : as ``x``, or None
+        Squared sizes of rare columns, 0 for others; None where nothing is damped.
     """
 
     t: np.ndarray
+    before: dict
     x: np.ndarray | list
     z: np.ndarray | list
     sizes: np.ndarray | list
-    before: dict
     visited: list | None = None
+    rare: np.ndarray | list | None = None
 
 
 def read_inputs(state, columns, x, absolute, c, visited=None):
@@ -144,7 +146,7 @@ def read_inputs(state, columns, x, absolute, c, visited=None):
     Sums over rows run over whole columns. Scales, whose roots take longer, are made of the visited entries alone.
     """
     rule = state.rule
-    t = np.add.accumulate(np.append(state.t, c))
+    t = running(np.add, state.t, c)
     before = {"largest": running(np.maximum, columns.largest, absolute)}
     lifted = x * columns.lift if rule.lifted else x
     deviation, lift, is_frequent = lifted, columns.lift, None
@@ -177,7 +179,7 @@ def read_inputs(state, columns, x, absolute, c, visited=None):
         before["squares"] = running(np.add, columns.squares, squares)
     if rule.normalization == "max" and rule.centred:
         shown = np.where(is_frequent, np.abs(lifted), 0.0) if rule.selective else np.abs(lifted)
-        before["deviation"] = np.maximum.accumulate(np.vstack([columns.deviation, shown]))
+        before["deviation"] = running(np.maximum, columns.deviation, shown)
     time = t[1:, None]
     if visited is not None:  # from here on all is flat: an entry of a row after another
         entries = np.flatnonzero(visited)
@@ -191,12 +193,13 @@ def read_inputs(state, columns, x, absolute, c, visited=None):
 
     sizes = _sizes(rule, after, time, lift, is_frequent, x.shape)
     z = x if rule.normalization is None and not rule.centred else lifted / positive(sizes)
+    rare = np.where(is_frequent, 0.0, sizes) ** 2 if rule.damps and not is_frequent.all() else None
     if visited is None:
-        return Inputs(t, lifted, z, sizes, before)
+        return Inputs(t, before, lifted, z, sizes, None, rare)
     ends = np.searchsorted(rows, np.arange(len(c) + 1)).tolist()
     of_rows = [slice(*pair) for pair in itertools.pairwise(ends)]
-    lifted, z, sizes, visited = ([values[some] for some in of_rows] for values in (lifted, z, sizes, places))
-    return Inputs(t, lifted, z, sizes, before, visited)
+    of_entries = [lifted, z, sizes, places] if rare is None else [lifted, z, sizes, places, rare]
+    return Inputs(t, before, *([values[some] for some in of_rows] for values in of_entries))
 
 
 def _sizes(rule, after, time, lift, is_frequent, shape):

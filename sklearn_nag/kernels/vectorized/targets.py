@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...losses import FARTHEST, NOTHING, ZERO
+from ...losses import FARTHEST, NOTHING, ZERO, between
 from ..state.lifts import LARGEST, TINY
 from ..state.targets import LARGEST_GROWTH, PER_ROW, widened, widened_rates, with_room
+from .columns import running
 
 
 def read_classes(y, n_heads):
@@ -109,18 +110,18 @@ def read_units(state, y, c, t):
 
 def _moments(targets, y, c, t, intercept):
     """Sums of targets, relative to their origin, and what `read_units` makes of these."""
-    sums = np.add.accumulate(np.vstack([targets.sum, c[:, None] * y * intercept]))
+    sums = running(np.add, targets.sum, c[:, None] * y * intercept)
     means = sums / np.maximum(t, TINY)[:, None]
     deviations = np.sqrt(c * (t[:-1] / t[1:]) if intercept else c)[:, None] * np.abs(y - means[:-1])
-    spread = np.hypot.accumulate(np.vstack([targets.spread, deviations]))
+    spread = running(np.hypot, targets.spread, deviations)
     return sums, means, spread, spread / np.sqrt(np.maximum(t, TINY))[:, None]
 
 
 def _growths(targets, c, t, differences, kept=1.0):
     """`state.targets.grown`, before each row; with that after the last the targets go on.
 
-    ``t`` are the total weights before each row and after the last, ``differences`` from the mean of the targets before,
-    and ``kept`` is what growth is multiplied by because its unit changes.
+    ``differences`` are from the mean of the targets before, and ``kept`` is what growth is multiplied by as its unit
+    changes.
     """
     share = (t[:-1] / t[1:])[:, None]
     kept = kept * share * share + 0.0 * differences
@@ -177,8 +178,8 @@ def read_rates(state, y, c, t):
             growth, spread = (of(targets, c, t, compared - fallen, fallen) for of in (_growths, _spreads))
         if state.t == 0:
             targets.low[:] = targets.high[:] = log_y[0]
-    low = np.minimum.accumulate(np.vstack([targets.low, log_y]))
-    high = np.maximum.accumulate(np.vstack([targets.high, log_y]))
+    low = running(np.minimum, targets.low, log_y)
+    high = running(np.maximum, targets.high, log_y)
     targets.low[:], targets.high[:] = low[-1], high[-1]
     least, most = floor, ceiling = -free, 0.0 * free + FARTHEST
     if rule.clip == "targets":
@@ -199,7 +200,7 @@ def read_rates(state, y, c, t):
 def _over_means(log_y, means):
     """The logarithm of the mean with each row, 0 if not known, and over that mean the target, and the mean before.
 
-    ``means`` is what `read_mean_rates` returned. Where there was no mean before, nothing grows.
+    Where there was no mean before, nothing grows.
     """
     before, is_known = means[:-1], means[1:] > NOTHING
     mean = np.where(is_known, means[1:], 0.0)
@@ -228,7 +229,7 @@ def read_mean_rates(state, y, c, t):
     with np.errstate(divide="ignore"):
         more = np.log(c)[:, None] + np.log(y)
     start = targets.sum if state.t > 0 else np.full_like(targets.sum, NOTHING)
-    sums = np.logaddexp.accumulate(np.vstack([start, more]))
+    sums = running(np.logaddexp, start, more)
     targets.sum[:] = sums[-1]
     return np.where(sums > NOTHING / 2.0, sums - np.log(np.maximum(t, TINY))[:, None], NOTHING)
 
@@ -243,8 +244,8 @@ def _ranges(state, y, t, growth, spread):
     if rule.target_unit or rule.clip == "targets":
         if state.t == 0 and rule.intercept:
             targets.low[:] = targets.high[:] = y[0]
-        low = np.minimum.accumulate(np.vstack([targets.low, y]))
-        high = np.maximum.accumulate(np.vstack([targets.high, y]))
+        low = running(np.minimum, targets.low, y)
+        high = running(np.maximum, targets.high, y)
         targets.low[:], targets.high[:] = low[-1], high[-1]
     if rule.clip == "targets":
         least, most = widened(low[:-1], high[:-1], growth, spread, np.maximum(t[:-1, None], TINY))
@@ -259,15 +260,15 @@ def _ranges(state, y, t, growth, spread):
     return free - np.inf, free + np.inf, -free, free
 
 
-def suffer(loss, rows, i, p, played):
-    """Derivative at one prediction for row ``i``, and another, clipped, where weights are in units of the target.
+def suffer(loss, rows, i, p):
+    """Derivative for row ``i``, with ``p`` the ``sum u z`` of it by the latest weights, in units of the target."""
+    p = between(rows.mean[i] + rows.unit[i] * p, rows.floor[i], rows.ceiling[i])
+    return loss.gradient(loss.margins(p) if loss.coupled else p, rows.compared[i], rows.unit[i])
 
-    ``p`` is ``sum u z`` by the latest weights, ``played`` by those that `predict` has. What is returned is the
-    derivative at the former, and the latter relative to the origin of the targets.
-    """
-    clipped = np.clip(rows.mean_before[i] + rows.unit_before[i] * played, rows.least[i], rows.most[i])
-    p = np.clip(rows.mean[i] + rows.unit[i] * p, rows.floor[i], rows.ceiling[i])
-    return loss.gradient(loss.margins(p) if loss.coupled else p, rows.compared[i], rows.unit[i]), clipped
+
+def clip_played(rows, played):
+    """Make what was ``sum u z`` relative to the origin of the targets."""
+    np.clip(rows.mean_before + rows.unit_before * played, rows.least, rows.most, out=played)
 
 
 def count_losses(state, loss, target_rows, c, played, first):
@@ -276,29 +277,32 @@ def count_losses(state, loss, target_rows, c, played, first):
     ``first`` tells that the state had seen no target before.
     """
     n_targets, n_rivals = state.rule.n_targets, state.rule.n_played // state.rule.n_targets
+    rows = target_rows.for_heads(n_rivals)
     margins = loss.margins(played.reshape(-1, n_rivals, n_targets)).reshape(played.shape) if loss.coupled else played
-    losses = loss.value(margins, np.tile(target_rows.y, n_rivals), np.tile(target_rows.unit, n_rivals))
+    losses = loss.value(margins, rows.y, rows.unit)
     losses = np.minimum(losses * c[:, None], LARGEST)
-    state.loss[:] = np.minimum(np.add.accumulate(np.vstack([state.loss, losses]))[-1], LARGEST)
+    state.loss[:] = np.minimum(running(np.add, state.loss, losses)[-1], LARGEST)
     if state.rule.log_link:
         if state.rule.clip not in (None, "targets"):
             np.clip(played, *state.rule.clip, out=played)
     elif state.rule.target_unit:
-        played += np.resize(state.targets.origin, state.rule.n_played)
+        played += np.tile(state.targets.origin, n_rivals)
         if first:  # before the first target there is nothing to predict by
             played[0] *= 0.0
             if state.rule.clip not in (None, "targets"):
                 played[0] = np.clip(played[0], *(end * state.targets.lift for end in state.rule.clip))
 
 
-def suffer_bounded(state, loss, target_rows, i, p, played):
+def suffer_bounded(state, loss, target_rows, i, p):
     """As `suffer`, of learners without a learning rate, with derivatives over their bound, between -1 and 1.
 
     Their model ``state`` is a `BoundedState`, whose largest derivatives are updated.
     """
-    g, clipped = suffer(loss, target_rows, i, p, played)
+    g = suffer(loss, target_rows, i, p)
     unit = target_rows.unit[i]
     bound = loss.lipschitz(unit)
+    if isinstance(bound, float) and bound == 1.0:
+        return g
     if bound is None:
         bound = np.maximum(state.largest_gradient, np.abs(g), out=state.largest_gradient)
-    return np.clip(g / np.where(bound > 0, bound, 1.0), -1.0, 1.0), clipped
+    return between(g / np.where(bound > 0, bound, 1.0), -1.0, 1.0)
