@@ -204,10 +204,7 @@ class Latest(RegressorMixin, BaseEstimator):
 def metric_of(table, asked=None):
     """The measure to judge a table by: log loss; squared errors, or the median one where few targets rule the squares.
 
-    Raises
-    ------
-    ValueError
-        When another one is asked for than the target has.
+    Raise ValueError when another one is asked for than the target has.
     """
     if asked is None:
         if table.is_classification:
@@ -232,12 +229,9 @@ def _measures(table):
 
 
 def shown_measures(table, metric):
-    """Measures to show, the one that judges first: average precision if a class is rare, the median if tails are heavy.
+    """Measures to show, by name, the one that judges first.
 
-    Returns
-    -------
-    dict of str to Metric
-        By name.
+    Average precision is among them if a class is rare, the median if tails are heavy.
     """
     left_out = set()
     if table.is_classification and not measures.is_rare(table.y):
@@ -251,17 +245,10 @@ def shown_measures(table, metric):
 
 
 def splits(table, folds):
-    """Rows to learn and rows to predict, the same for all learners.
+    """Places of rows to learn and of rows to predict, the same for all learners, as a list of pairs.
 
-    Returns
-    -------
-    list of tuple of ndarray
-        Places of both. In the order of time what is predicted is later; splits with one class to learn are left out.
-
-    Raises
-    ------
-    ValueError
-        When none is left.
+    In the order of time what is predicted is later; splits with one class to learn are left out. Raise ValueError when
+    none is left.
     """
     if table.time is None:
         make = RepeatedStratifiedKFold if table.is_classification else RepeatedKFold
@@ -389,12 +376,9 @@ def places_of_numbers(pipeline, names):
 
 
 def columns_of_cells(table):
-    """Places of the columns of a table that curves and cells are made of.
+    """Places of the columns of a table that curves and cells are made of, as a list.
 
-    Returns
-    -------
-    list of int
-        All that some row has, if they are few and none is hashed; else those of numbers and days.
+    All that some row has, if they are few and none is hashed; else those of numbers and days.
     """
     pipeline = clone(table.prepare)
     made = pipeline.fit_transform(table.X)

@@ -107,23 +107,10 @@ def difference(one, other, n_train, n_test):
     """Compare two learners by their errors on the same splits: the corrected resampled t-test.
 
     The splits share rows, so their differences are not independent: the variance of the mean of ``J`` of them is taken
-    as ``(1 / J + n_test / n_train)`` times their sample variance, with ``J - 1`` degrees of freedom.
+    as ``(1 / J + n_test / n_train)`` times their sample variance, with ``J - 1`` degrees of freedom (Nadeau and Bengio,
+    "Inference for the generalization error", Machine Learning 52, 2003). ``n_train`` and ``n_test`` are means.
 
-    Parameters
-    ----------
-    one, other : ndarray of shape (n_splits,)
-        Errors on the same splits.
-    n_train, n_test : float
-        Rows to learn and to predict, in the mean.
-
-    Returns
-    -------
-    Difference
-        Of ``one - other``; NaN throughout where either has failed, or there is one split alone.
-
-    References
-    ----------
-    Nadeau and Bengio, "Inference for the generalization error", Machine Learning 52, 2003.
+    Return the `Difference` of ``one - other``; NaN throughout where either has failed, or there is one split alone.
     """
     differences = np.asarray(one) - np.asarray(other)
     n = len(differences)

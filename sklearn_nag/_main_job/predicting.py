@@ -1,9 +1,9 @@
 """Predict the rows of files that need not fit in memory, by a model that train has saved.
 
 A model that knows its columns finds them by name, and leaves out the target and what else it did not learn from.
-Columns that it does not know are refused, but for those that --keep names, which are copied beside the predictions;
---fill goes on with a warning, and takes what cannot be read as missing. Predictions are written in parts, in a folder
-beside the file until all are there: after a crash the same command goes on behind the last part.
+Those that --keep names are copied beside the predictions. Pipelines that prepare makes, as train does, refuse others
+that they do not know; --fill goes on with a warning, and takes what cannot be read as missing. Predictions are written
+in parts, in a folder beside the file until all are there: after a crash the same command goes on behind the last part.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.pipeline import Pipeline
 
+from .._extras import needed
 from ..estimators._parameters import learner_of
 from ..io import trusted_types
 from ..preprocessing import OnlineColumnTransformer
@@ -30,7 +31,7 @@ from ..preprocessing._frames import WORDS
 from ..streams import read_batches
 from ..streams._fit import progress_bar
 from ..streams._read import SIZES
-from ..streams._sources import find_paths, import_pyarrow
+from ..streams._sources import find_paths, format_of, import_pyarrow
 from ..streams._whole import check_writable, clear_beside, write_whole
 from .training import SUFFIXES, WHAT_FILES_DO, add_reading, import_skops, in_a_line, noting, reading
 
@@ -153,7 +154,8 @@ def load(path, content):
         raise ValueError(f"{path} is no model, or a damaged one: {error}") from error
     if not hasattr(model, "predict"):
         raise TypeError(f"{path} holds a {type(model).__name__}, which cannot predict.")
-    return model
+    best = getattr(model, "best_estimator_", None)  # of a search
+    return model if columns_of(best) is None else best
 
 
 def check_methods(model, options):
@@ -168,24 +170,34 @@ def check_methods(model, options):
 
 
 def columns_of(model):
-    """The transformer that knows the columns of a model, or None."""
+    """The transformer that looks for the columns of a model in tables, or None."""
     first = model[0] if isinstance(model, Pipeline) else None
     return first if isinstance(first, OnlineColumnTransformer) else None
 
 
+def names_of(model):
+    """Names of the columns of a model, empty where it does not know them."""
+    return [*getattr(model, "feature_names_in_", ())]
+
+
 def batches_of(options, model):
     """Batches of the files: tables for a model that knows its columns, arrays for others."""
-    known = columns_of(model)
+    known, names, columns = columns_of(model), names_of(model), options.columns
     if known is not None and options.fill:
         known.set_params(mismatch="fill")
         _fill_what_cannot_be_read(known)
-    if known is not None and options.columns is not None:
+    is_known = known is not None or bool(names)
+    if is_known and columns is not None:
         raise ValueError("--columns is for models that do not know their columns; this one does.")
-    if known is None and options.keep:
+    if not is_known and options.keep:
         raise ValueError("--keep is for models that know their columns, as train saves them.")
-    is_svmlight = any(".svm" in name.lower() or ".libsvm" in name.lower() for name in options.files)
+    is_svmlight = "svmlight" in map(format_of, find_paths(options.files))
+    if is_known and is_svmlight:
+        raise ValueError("svmlight files have no names of columns, by which this model knows them.")
+    if names and known is None:
+        columns = [*dict.fromkeys([*names, *options.keep])]
     return read_batches(
-        options.files, None, columns=options.columns, frames=known is not None, words=words_of(known, options.keep),
+        options.files, None, columns=columns, frames=is_known, words=words_of(model, options.keep),
         mismatch="fill" if known is not None and options.fill else "raise",
         n_features=model.n_features_in_ if is_svmlight else None, **reading(options),
     )  # fmt: skip
@@ -199,19 +211,18 @@ def _fill_what_cannot_be_read(transformer):
         _fill_what_cannot_be_read(part)
 
 
-def words_of(known, kept):
+def words_of(model, kept):
     """Columns to read as words, whatever they look like: those that are copied alone, and those learnt as words."""
-    features = dict(zip(getattr(known, "feature_names_in_", ()), known.kinds_)) if known is not None else {}
-    return [name for name in {*kept, *features} if features.get(name) in (None, "", WORDS)]
+    known, names = columns_of(model), names_of(model)
+    kinds = dict.fromkeys(names) if known is None else dict(zip(names, known.kinds_))
+    return [name for name in {*kept, *names} if kinds.get(name, WORDS) in ("", WORDS)]
 
 
 def predicted(model, X, options, n_before) -> Any:
     """Predictions of rows as a table of Arrow, behind the columns that are kept."""
     pyarrow = import_pyarrow()
     columns: dict[str, Any] = {}
-    known = columns_of(model)
-    if known is not None and not hasattr(X, "schema"):
-        raise ValueError("svmlight files have no names of columns, by which this model knows them.")
+    names = names_of(model)
     for name in options.keep:
         if name not in X.schema.names:
             raise ValueError(f"--keep: the files have no column {name!r}; theirs are {', '.join(X.schema.names)}.")
@@ -220,9 +231,11 @@ def predicted(model, X, options, n_before) -> Any:
         if options.out.suffix == ".csv" and has_no_words:
             raise ValueError(f"--keep {name}: it holds {values.type}, which .csv has no fields for; .parquet has.")
         columns[name] = values.dictionary_decode() if pyarrow.types.is_dictionary(values.type) else values
-    if known is not None:
-        features = set(getattr(known, "feature_names_in_", ()))
-        X = X.select([name for name in X.schema.names if name not in options.keep or name in features])
+    if columns_of(model) is not None:
+        X = X.select([name for name in X.schema.names if name not in options.keep or name in names])
+    elif names:
+        needed("pandas", "csv", "models that know names of columns need")
+        X = X.select(names).to_pandas(ignore_metadata=True)
     try:
         given = {"prediction": model.predict(X)}
         if options.proba:

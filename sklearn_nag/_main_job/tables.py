@@ -102,8 +102,11 @@ def read_own(path, target, *, most_rows, folds, encoding="utf-8", choices=None):
         if not frequent.all():
             notes.append(f"  {(~frequent).sum()} rows left out, whose class no other row has")
             rows, y = rows[frequent], y[frequent]
+            more = " in two rows or more"
             if _is_number(y):
-                more = f" in two rows or more; --numbers {shlex.quote(target)} takes it for a quantity"
+                more += f"; --numbers {shlex.quote(target)} takes it for a quantity"
+            elif choose(read_table(frame[[target]]).columns[0], choices.kinds.get(target)).kind == DATES:
+                more += "; it holds dates, and targets are numbers or words"
     if y.nunique() < 2:
         raise ValueError(f"{path} has nothing to learn: rows with fewer than two values of {target!r}{more}.")
     if len(y) < 2 * folds:

@@ -346,4 +346,5 @@ def save(model, file, suffix):
 
 def in_a_line(error: BaseException) -> str:
     """What an error and its notes say, in one line, by options."""
-    return as_options(" ".join(" ".join([str(error), *getattr(error, "__notes__", ())]).split()))
+    said = [" ".join(part.split()) for part in (str(error), *getattr(error, "__notes__", ()))]
+    return as_options(" ".join(part if part.endswith((".", "!", "?")) else f"{part}." for part in said))

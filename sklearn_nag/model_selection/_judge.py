@@ -112,12 +112,8 @@ def score_by(scorer, estimator, X, y, weight):
 class Judge:
     """Keeps what scorers need of the predictions made, and scores them, by ``scoring`` of `progressive_validation`.
 
-    Attributes
-    ----------
-    methods : list of str
-        Methods of the learner, such as ``"predict"``, whose predictions are to be kept.
-    is_single : bool
-        Whether there is a single score, not several by name.
+    ``methods`` has those of the learner, such as ``"predict"``, whose predictions are to be kept; ``is_single`` says
+    whether there is a single score, not several by name.
     """
 
     def __init__(self, learner, classes, scoring):
@@ -181,10 +177,7 @@ class Judge:
     def scores(self, stops):
         """Compute each score over the rows up to each of ``stops``, which count rows that were kept.
 
-        Returns
-        -------
-        dict of ndarray
-            By name of the score, a value for each stop; NaN before the first row and where a score is not defined yet.
+        Return, by name of the score, a value for each; NaN before the first row and where a score is not defined yet.
         """
         predictions = self.joined()
         y = predictions.pop("y")

@@ -32,7 +32,7 @@ class ProgressiveValidation:
     score : float or dict of float
         Score over all rows scored; by name, where several were asked for.
     loss : float or None
-        Progressive loss; None for learners of other packages.
+        Progressive loss; None for learners of other packages, and with a ``delay``, which it knows nothing of.
     curve : dict of ndarray
         ``"n_rows"`` holds the numbers of rows asked for, as far as the stream has reached them. ``"score"``, or the
         name of each score, holds the scores over all rows up to there. Learners of this package also have ``"loss"``,
@@ -222,7 +222,7 @@ def progressive_validation(
     final = {name: float(value[-1]) for name, value in values.items()}
     return ProgressiveValidation(
         score=final["score"] if judge.is_single else final,
-        loss=pipeline.learner.progressive_loss_ if pipeline.plays else None,
+        loss=pipeline.learner.progressive_loss_ if in_kernel else None,
         curve=curve,
         n_rows=n_rows,
         n_scored=n_scored,

@@ -88,9 +88,9 @@ def _given_batches(X, y, sample_weight):
         return
     for batch in X:
         if not (isinstance(batch, tuple) and len(batch) in (2, 3)):
+            size = f" of {len(batch)}" if isinstance(batch, tuple) else ""
             raise ValueError(
-                "without y, X must be an iterable of tuples (X, y) or (X, y, sample_weight); "
-                f"it yields {type(batch).__name__}."
+                f"batches must be tuples (X, y) or (X, y, sample_weight); got {type(batch).__name__}{size}."
             )
         if batch[1] is None:
             raise ValueError("batches have no targets to learn: y is None. For files, target names the column.")
@@ -136,14 +136,8 @@ def known_classes(estimator, y, classes):
 class StreamPipeline:
     """A learner and the transformers before it, which see a stream one batch at a time.
 
-    Attributes
-    ----------
-    estimator : estimator
-        The clone, which learns, of an estimator with ``partial_fit`` or a Pipeline that ends with one.
-    learner : estimator
-        Its last step, or the clone itself.
-    transformers : list of (str, transformer)
-        Its other steps.
+    ``estimator`` is the clone, which learns, of an estimator with ``partial_fit`` or a Pipeline that ends with one,
+    ``learner`` its last step, or the clone itself, and ``transformers`` has names and its other steps.
     """
 
     def __init__(self, estimator):

@@ -45,32 +45,10 @@ def csv_tables(path, columns, targets, delimiter, max_row_bytes, encoding, frame
     The first 4 MiB tell the types, or the first row where it is longer. With ``frames`` a column holds words from a
     field on that is no number, or no date, to the end of its block. The rest is as for `read_batches`.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    columns : list of str or None
-        Columns to read; None for all.
-    targets : list of str
-        Columns whose whole numbers must be exact as float64.
-    delimiter : str or None
-        Of fields.
-    max_row_bytes : int
-        Most bytes of a row.
-    encoding : str
-        Of the file.
-    frames : bool
-        Whether features hold words where whole numbers have leading zeros, of times of the day, and with no value at
-        first. Hexadecimal numbers are words in any case.
-    words : set of str
-        Columns that hold words, to which those are added that are found to, for later files.
-    may_lack : list of str
-        Columns that may have no value at first, and hold numbers then.
-
-    Raises
-    ------
-    ValueError
-        For files that cannot be read.
+    Whole numbers of ``targets`` must be exact as float64. With ``frames`` features hold words where whole numbers have
+    leading zeros, of times of the day, and with no value at first; hexadecimal numbers are words in any case. To the
+    set ``words``, of columns that hold words, those are added that are found to, for later files. Columns of
+    ``may_lack`` may have no value at first, and hold numbers then.
     """
     pyarrow = import_pyarrow()
     with _opened(path, delimiter, max_row_bytes, encoding) as (rows, delimiter, names, text):

@@ -83,7 +83,7 @@ class TableReader:
                     rows, numbers = rows.filter(import_pyarrow().array(~gaps)), numbers[~gaps]
                 if rows.num_rows:
                     _check_words(where, schema, self.targets, words, are_targets=True)
-                    yield self._read(rows, features, Place(where, numbers))
+                    yield self._read(rows, features, words, Place(where, numbers))
             n_rows += table.num_rows
 
     def _without_target(self, table):
@@ -103,24 +103,23 @@ class TableReader:
         others = {*self.needed, *_index_of_pandas(schema).difference(self.words)}
         return [name for name in names if name not in others]
 
-    def _read(self, table, features, place):
-        X = self._rows(table.select(features), place)
+    def _read(self, table, features, words, place):
+        X = self._rows(table.select(features), words, place)
         y = [_target(_decoded(table, name), name, place) for name in self.targets]
         y = None if not y else y[0] if isinstance(self.target, str) else np.column_stack(y)
         if self.sample_weight is None:
             return X, y
         return X, y, _numbers(table.column(self.sample_weight), self.sample_weight, place, are_weights=True)
 
-    def _rows(self, table, place):
+    def _rows(self, table, holds_words, place):
         if self.frames:
             return _with_codes(table)
         if self.transformer is not None:
             named = _index_of_pandas(table.schema).intersection(table.schema.names)  # columns here, and not the index
             return self.transformer.transform(table.to_pandas(ignore_metadata=bool(named)))
-        holds_words = {kind: _holds_words(kind) for kind in set(table.schema.types)}
         columns = list(zip(table.schema.names, table.columns))  # each by its name takes long where they are many
-        words = [(name, column) for name, column in columns if holds_words[column.type]]
-        numbers = [(name, column) for name, column in columns if not holds_words[column.type]]
+        words = [(name, column) for name, column in columns if holds_words.get(name)]
+        numbers = [(name, column) for name, column in columns if not holds_words.get(name)]
         X = side_by_side([_numbers(column, name, place) for name, column in numbers], table.num_rows)
         if not words:
             return X
@@ -211,10 +210,13 @@ def _check_layout(where, schema, found, features):
 
 def _check_words(where, schema, names, words, are_targets=False):
     """Raise unless the same columns hold words as before; ``words`` says which do, and is filled by the first table."""
+    types = import_pyarrow().types
     for name in names:
         kind = schema.field(name).type
-        if are_targets and import_pyarrow().types.is_dictionary(kind):  # targets are taken as what they stand for
+        if are_targets and types.is_dictionary(kind):  # targets are taken as what they stand for
             kind = kind.value_type
+        if types.is_null(kind):  # of which nothing is there
+            continue
         holds = _holds_words(kind)
         if words.setdefault(name, holds) != holds:
             here, first = ("words", "none") if holds else (str(kind), "words")

@@ -225,9 +225,7 @@ class _Learning:
     """Learns batches, one after another; prepares one in a thread of its own while the one before is learnt.
 
     The first one, and small ones, which are not worth it, are prepared and learnt here. So are all where a batch may
-    change when the next one is read, and where there is nothing to prepare.
-
-    ``batches`` is where they come from, ``bar`` shows what has been learnt.
+    change when the next one is read, and where there is nothing to prepare. ``bar`` shows what has been learnt.
     """
 
     def __init__(self, pipeline, classes, batches, bar):

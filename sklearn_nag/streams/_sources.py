@@ -89,18 +89,9 @@ def naming(path):
 
 
 def parquet_tables(path, columns, batch_size, is_word=None):
-    """Record batches of a Parquet file, read one at a time.
+    """Record batches of a Parquet file, read one at a time, of these ``columns``, None for all.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    columns : list of str or None
-        The columns to read; None for all.
-    batch_size : int
-        Rows of a batch.
-    is_word : callable, optional
-        Whether a column, of the name given, may have its words by number, as a dictionary of Arrow.
+    Words of columns for whose names ``is_word`` is true may come by number, as a dictionary of Arrow.
     """
     import_pyarrow()
     from pyarrow import parquet
@@ -284,11 +275,13 @@ def check_names(names, columns, where):
             raise ValueError(f"{where} has {counts[name]} columns {name!r}; names must differ.")
 
 
-def _check_no_complex(frame):
-    """Raise for a frame of pandas with complex numbers, of which Arrow knows nothing."""
+def _check_pandas(frame):
+    """Raise for a frame of pandas with several columns of one name, or complex numbers, which are not for Arrow."""
     if not type(frame).__module__.startswith("pandas"):
         return
-    for name, dtype in zip(getattr(frame, "columns", ()), getattr(frame, "dtypes", ())):
+    names = [*getattr(frame, "columns", ())]
+    check_names(names, None, f"the {type(frame).__name__}")
+    for name, dtype in zip(names, getattr(frame, "dtypes", ())):
         if getattr(dtype, "kind", None) == "c":
             raise ValueError(f"column {name!r} holds {dtype}: give real and imaginary parts as columns of their own.")
 
@@ -296,7 +289,7 @@ def _check_no_complex(frame):
 def object_tables(source, columns, batch_size) -> Iterator:
     """Record batches of an Arrow stream, a polars LazyFrame, a data frame, or an iterable of frames."""
     pyarrow = import_pyarrow()
-    _check_no_complex(source)
+    _check_pandas(source)
     if hasattr(source, "collect_batches"):  # a polars LazyFrame
         lazy = source if columns is None else source.select(columns)
         source = lazy.collect_batches(chunk_size=batch_size)

@@ -22,10 +22,7 @@ class WholeRows:
     def read(self, size):
         """The next rows, about ``size`` bytes and one row at least; nothing at the end of the file.
 
-        Raises
-        ------
-        BadRow
-            When the next row cannot be read; the rows before it have been returned.
+        Raise `BadRow` for the next one if it cannot be read; those before it have been returned.
         """
         if self._wrong is not None:
             raise self._wrong

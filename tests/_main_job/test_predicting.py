@@ -8,13 +8,17 @@ import joblib
 import numpy as np
 import pytest
 from sklearn.datasets import dump_svmlight_file
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from sklearn_nag import NAGClassifier, NAGRegressor, config_context
 from sklearn_nag import __main__ as command
 from sklearn_nag._main_job import predicting
-from sklearn_nag.preprocessing import prepare
+from sklearn_nag.model_selection import NAGClassifierCV, ProgressiveSearch
+from sklearn_nag.preprocessing import OnlineImputer, make_online_pipeline, prepare
 
 from ..processes import run_code
 
@@ -142,6 +146,43 @@ def test_models_that_do_not_know_their_columns(run):
         dump_svmlight_file(X[:, ::-1], y[:, 0], file)
     run("plain.pkl", "abc.svm", "--out", "out.parquet")
     np.testing.assert_allclose(pd.read_parquet("out.parquet")[["prediction_0", "prediction_1"]], expected, rtol=1e-12)
+
+
+PEOPLE = pd.DataFrame({"height": RNG.normal(170, 10, N), "weight": RNG.normal(70, 10, N), "age": np.arange(N) % 90})
+GRID = {"learner__eta0": [0.5, 1.0]}
+
+
+@pytest.mark.parametrize(
+    ("model", "takes_missing"),
+    [
+        (NAGClassifier(), False),
+        (NAGClassifierCV(cv=2, eta0s=[1.0]), False),
+        (ProgressiveSearch(NAGClassifier(), {"eta0": [0.5, 1.0]}), False),
+        (LogisticRegression(), False),
+        (make_pipeline(SimpleImputer(), LogisticRegression()), True),
+        (make_online_pipeline(OnlineImputer(), NAGClassifier()), True),
+        (GridSearchCV(prepare(PEOPLE, NAGClassifier()), GRID, cv=2), True),
+        (ProgressiveSearch(prepare(PEOPLE, NAGClassifier()), GRID), True),
+    ],
+)
+def test_models_fitted_on_frames_find_their_columns_by_name(run, model, takes_missing):
+    frame = PEOPLE.copy()
+    if takes_missing:
+        frame.loc[::5, "weight"] = None
+    with config_context(kernel="numpy"):
+        joblib.dump(model.fit(frame, frame["height"] > 170), "people.joblib")
+        expected = model.predict(frame)
+    frame[["age", "weight", "height"]].assign(key=KEYS).to_csv("swap.csv", index=False)
+    said = run("people.joblib", "swap.csv", "--out", "out.parquet", "--keep", "key", "age", "--batch-size", "7")
+    assert said == "out.parquet: 300 predictions by people.joblib\n"
+    out = pd.read_parquet("out.parquet")
+    assert out["prediction"].tolist() == expected.tolist()
+    assert out["key"].tolist() == KEYS
+    assert out["age"].tolist() == frame["age"].tolist()
+    frame.rename(columns={"height": "foo"}).to_csv("other.csv", index=False)
+    code, err = run("people.joblib", "other.csv", "--out", "out.csv")
+    assert code == 2
+    assert "has no column 'height'" in err
 
 
 def test_the_target_and_columns_that_were_not_chosen_may_be_in_the_file(run):
@@ -280,6 +321,10 @@ def test_stopped_as_it_removes_its_parts_and_started_again(run, tmp_path, monkey
         (["model.joblib", "rows.csv", "--out", "out.csv", "--keep", "z"], "--keep: the files have no column 'z'"),
         (["model.joblib", "rows.csv", "--out", "out.csv", "--columns", "size"], "this one does"),
         (["plain.pkl", "rows.csv", "--out", "out.csv", "--keep", "key"], "--keep is for models that know"),
+        (["named.pkl", "rows.csv", "--out", "out.csv", "--columns", "size"], "this one does"),
+        (["named.pkl", "rows.csv", "--out", "out.csv", "--keep", "z"], "rows.csv has no column 'z'; its columns are"),
+        (["named.pkl", "rows.svm", "--out", "out.csv"], "svmlight files have no names of columns"),
+        (["named.pkl", "rows.csv", "--out", "out.csv"], "Input X contains NaN in row 0, column 0 ('size')"),
         (["plain.pkl", "rows.csv", "--out", "out.csv", "--proba"], "--proba: this NAGRegressor has no predict_proba"),
         (["model.joblib", "header.csv", "--out", "out.csv"], "header.csv has no rows to predict"),
         (["model.joblib", "rows.svm", "--out", "out.csv"], "svmlight files have no names of columns"),
@@ -298,6 +343,7 @@ def test_what_goes_wrong_is_one_sentence(run, tmp_path, arguments, message):
         skops.dump({}, "dict.skops")
         skops.dump(make_pipeline(FunctionTransformer(np.nan_to_num), NAGRegressor()), "other.skops")
     joblib.dump(NAGRegressor().partial_fit([[1.0]], [1.0]), "plain.pkl")
+    joblib.dump(NAGRegressor().partial_fit(pd.DataFrame({"size": [1.0]}), [1.0]), "named.pkl")
     code, err = run(*arguments)
     assert code == 2
     assert re.search(re.escape(message), err.splitlines()[-1])

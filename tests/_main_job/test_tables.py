@@ -236,7 +236,12 @@ def test_a_quantity_that_is_mostly_the_same(ugly):
         ({"y": {3: "1" + "0" * 400}}, "has inf in column 'y', data row 4"),
         ({"y": dict.fromkeys(range(3, 60), "")}, "has 3 rows to learn from; --folds 3 needs at least 6"),
         ({"y": {7: "1,2"}}, "cannot be read as a CSV file"),
-        ({"y": dict.fromkeys(range(60), "1")}, "has nothing to learn: rows with fewer than two values of 'y'"),
+        ({"y": dict.fromkeys(range(60), "1")}, "has nothing to learn: rows with fewer than two values of 'y'."),
+        ({"y": {i: f"w{i}" for i in range(60)}}, "fewer than two values of 'y' in two rows or more."),
+        (
+            {"y": {i: f"2024-{1 + i // 28:02}-{1 + i % 28:02}" for i in range(60)}},
+            "fewer than two values of 'y' in two rows or more; it holds dates, and targets are numbers or words.",
+        ),
         ({"a": dict.fromkeys(range(60), "1"), "b": dict.fromkeys(range(60), "")}, "has no column to learn 'y' from"),
     ],
 )

@@ -126,6 +126,9 @@ def test_log_loss_of_our_learners_is_their_progressive_loss():
     result = progressive_validation(NAGClassifier(), X, y, scoring="neg_log_loss")
     first = np.log(2.0)  # is in the loss, not in the score
     assert -result.score * result.n_scored + first == pytest.approx(result.loss * result.n_rows)
+    late = progressive_validation(NAGClassifier(), X, y, scoring="neg_log_loss", delay=30, curve_at=[100])
+    assert late.loss is None
+    assert "loss" not in late.curve
 
 
 def test_callback_sees_progress_and_ends_the_stream():

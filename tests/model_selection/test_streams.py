@@ -12,6 +12,7 @@ from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, Normalizer,
 
 from sklearn_nag import NAGClassifier, NAGRegressor
 from sklearn_nag.model_selection import eta_sweep, progressive_validation
+from sklearn_nag.streams import fit_stream
 
 from .helpers import CANCER, WINE, cut
 
@@ -83,12 +84,19 @@ def test_errors_of_streams(run):
         run(NAGClassifier(), X)
     with pytest.raises(ValueError, match="classes must be given for an iterable"):
         run(NAGClassifier(), cut(X, y))
-    with pytest.raises(ValueError, match=r"tuples \(X, y\) or \(X, y, sample_weight\); it yields ndarray"):
-        run(NAGClassifier(), [X], classes=[0, 1])
     with pytest.raises(ValueError, match="sample_weight goes with arrays"):
         run(NAGClassifier(), cut(X, y), classes=[0, 1], sample_weight=np.ones(len(y)))
     with pytest.raises(ValueError, match="no rows|0 rows"):
         run(NAGClassifier(), [], classes=[0, 1])
+
+
+@pytest.mark.parametrize("run", [progressive_validation, eta_sweep, fit_stream])
+def test_batches_that_are_no_tuples_of_two_or_three(run):
+    X, y = CANCER
+    for batch, what in ((X, "ndarray"), ([X, y], "list"), ((X,), "tuple of 1"), ((X, y, None, None), "tuple of 4")):
+        message = rf"^batches must be tuples \(X, y\) or \(X, y, sample_weight\); got {what}\.$"
+        with pytest.raises(ValueError, match=message):
+            run(NAGClassifier(), [batch], classes=[0, 1])
 
 
 @pytest.mark.parametrize("run", [progressive_validation, eta_sweep])

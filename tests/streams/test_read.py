@@ -490,6 +490,19 @@ def test_frames_without_rows_settle_nothing():
     np.testing.assert_array_equal(rows.sum(axis=1), np.ones(N))
 
 
+@pytest.mark.parametrize(
+    "make",
+    [written, lambda frames, folder: frames, lambda frames, folder: [pl.from_arrow(pa.table(f)) for f in frames]],
+)
+def test_later_tables_may_lack_all_words_of_a_column(make, tmp_path):
+    first = pd.DataFrame({"a": [1.0, 2.0], "word": ["x", None], "y": [0, 1]})
+    rows, _ = gathered(read_batches(make([first, first.assign(word=None), first], tmp_path), "y", n_hashed=64))
+    np.testing.assert_array_equal(rows[[2, 3], 1:], rows[[1, 1], 1:])
+    np.testing.assert_array_equal(rows[4:], rows[:2])
+    with pytest.raises(ValueError, match="the target 'word' has missing values in .*, data row"):
+        list(read_batches(make([first.assign(word="x"), first.assign(word=None)], tmp_path), "word"))
+
+
 def test_numbers_where_the_first_table_has_words():
     frames = [pd.DataFrame({"a": ["x"], "y": 0}), pd.DataFrame({"a": [1], "y": 0})]
     with pytest.raises(
@@ -535,6 +548,14 @@ def test_transformers_and_sizes_that_are_none_are_told_before_reading():
         ):
             read_batches(FRAME, "label", batch_size=size)
     assert sum(len(y) for _, y in read_batches(FRAME[["a", "label"]], "label", batch_size=2**63 - 1)) == N
+
+
+@pytest.mark.parametrize("columns", [None, ["b"]])
+def test_a_frame_with_two_columns_of_one_name(columns):
+    frame = pd.DataFrame([[1.0, 2.0, 3.0, 0]], columns=["a", "b", "a", "y"])
+    for source in (frame, [frame]):
+        with pytest.raises(ValueError, match="the DataFrame has 2 columns 'a'; names must differ"):
+            list(read_batches(source, "y", columns=columns))
 
 
 def test_a_frame_with_complex_numbers():
