@@ -26,7 +26,7 @@ from sklearn_nag import (
     merge,
 )
 from sklearn_nag.io import trusted_types
-from sklearn_nag.kernels import FixedRate, FixedShare, Mixture
+from sklearn_nag.kernels import Mixture
 from sklearn_nag.model_selection import progressive_validation
 from sklearn_nag.preprocessing import OnlineCells, OnlineCurves, OnlineProducts
 
@@ -493,19 +493,6 @@ def test_a_newcomer_predicts_nothing_before_it_has_learnt():
         assert max(losses) < 1.05 * losses[0]
         assert losses[-1] < 0.9 * losses[0]
         assert model.weights_[-1] > 0.1
-
-
-def test_experts_that_join_have_the_losses_of_others():
-    losses = np.random.default_rng(0).uniform(size=(20, 3))
-    for mixture in (Mixture.new(3), FixedRate.new(3, 0.5), FixedShare.new(1, 3, 0.0), FixedShare.new(1, 3, 2.0)):
-        mixture.play(losses)
-        before, after = mixture.weights()[0], mixture.rearranged([0, 1, 1, 2])
-        if type(mixture) is not Mixture:  # whose rate depends on the number of experts
-            expected = before[[0, 1, 1, 2]] / (1.0 + before[1])
-            np.testing.assert_allclose(after.weights()[0], expected)
-        after.play(losses[:, [0, 1, 1, 2]])
-        np.testing.assert_allclose(after.weights()[0, 1], after.weights()[0, 2])
-        assert mixture.excess.shape == (1, 3)
 
 
 def test_the_best_of_them_is_found():

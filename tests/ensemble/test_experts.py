@@ -45,6 +45,7 @@ def test_cells_are_undone(monkeypatch):
     ("change", "message"),
     [
         (lambda experts: experts[1].estimator._begun_with.update(loss=None), "begun with the loss None"),
+        (lambda experts: setattr(experts[0].learner, "classes_", np.array([1, 2])), "'nag' has learnt other classes"),
         (lambda experts: experts[2].estimator.steps.pop(), "ends with a MaxAbsScaler, which cannot predict"),
     ],
 )

@@ -169,6 +169,18 @@ def test_weighted_majority_is_littlestone_and_warmuth():
     assert not hasattr(model, "predict_proba")
 
 
+def test_mistakes_are_counted_where_that_is_asked_for():
+    """Of learners with probabilities, too: classes are votes, and what is lost is the share of wrong ones."""
+    experts = [("a", NAGClassifier(average=False)), ("b", NAGClassifier(eta0=30.0, average=False))]
+    X, y = DIGITS[0][:100], DIGITS[1][:100]
+    model = HedgeClassifier(experts, loss="zero_one").partial_fit(X, y, classes=np.arange(10))
+    votes = np.array([clone(e)._play(X, y, classes=np.arange(10)).argmax(axis=1) for _, e in experts])[:, 1:]
+    mistakes = (votes != y[1:]).astype(float).T
+    np.testing.assert_allclose(model.expert_losses_, mistakes.mean(axis=0))
+    assert model.progressive_loss_ == pytest.approx((adahedge(mistakes) * mistakes).sum(axis=1).mean(), rel=1e-9)
+    assert not hasattr(model, "predict_proba")
+
+
 # -- the blend
 
 
@@ -297,7 +309,13 @@ def test_averages_that_are_better_are_trusted():
 def test_losses_are_progressive():
     X, y = CANCER
     model = HedgeClassifier().partial_fit(X, y, classes=[0, 1])
-    for (_, expert), loss in zip(model._default_estimators(), model.expert_losses_):
+    by_default = {
+        "snag": NAGClassifier(),
+        "nag": NAGClassifier(normalization="max"),
+        "scinol2": ScaleInvariantClassifier(),
+    }
+    assert list(model.named_estimators_) == list(by_default)
+    for expert, loss in zip(by_default.values(), model.expert_losses_):
         played = expert._play(X, y, classes=[0, 1], latest=True)[1:, 0]
         assert loss == pytest.approx(log_loss(y[1:], 1 / (1 + np.exp(-played))), rel=1e-9)
     assert model.regret_ == pytest.approx((model.progressive_loss_ - model.expert_losses_.min()) * model.t_)
@@ -559,6 +577,9 @@ def test_a_failed_call_changes_nothing():
         model.partial_fit(X[50:], y[50:])
     bad = X.copy()
     bad[3, 3] = np.nan
+    unknown, weight = np.where(np.arange(len(y)) == 3, 2, y), 1.0 * (np.arange(len(y)) != 3)
+    with pytest.raises(ValueError, match="y contains 2, which is not one of"):  # whatever its row weighs
+        model.partial_fit(X, unknown, None, weight)
     for arguments in ((bad, y), (X[:, 1:], y), (X, y + 1), (X, y, [0, 1, 2]), (X, y, None, -np.ones(len(y)))):
         with pytest.raises(ValueError):
             model.partial_fit(*arguments)

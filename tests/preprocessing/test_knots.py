@@ -84,7 +84,7 @@ def test_knots_stay_where_they_are(kind, rng):
 def test_quantiles_are_values_of_the_first_rows():
     X = np.array([[3.0, np.nan], [1.0, np.nan], [7.0, np.nan], [5.0, np.nan], [9.0, np.nan], [100.0, 1.0]])
     transformer = OnlineCurves(first_rows=5, n_quantiles=3)
-    assert transformer.partial_fit(X[:4]).knots_ is None
+    assert transformer.knots_ is transformer.partial_fit(X[:4]).knots_ is None
     first, second = transformer.partial_fit(X[4:]).knots_
     np.testing.assert_array_equal(first, [1.0, 5.0, 9.0])
     assert len(second) == 0
@@ -215,16 +215,40 @@ def test_merging(kind, rng):
     begun = small(kind, first_rows=20).partial_fit(X[:20])
     shards = [pickle.loads(pickle.dumps(begun)).partial_fit(X[a : a + 20]) for a in (20, 40)]
     late = small(kind, first_rows=20).partial_fit(X[:5])
-    assert bits(merged([*shards, late]).transform(X)) == bits(begun.transform(X))
+    for models in ([*shards, late], [late, shards[0]]):
+        assert bits(merged(models).transform(X)) == bits(begun.transform(X))
     early = [small(kind, first_rows=20).partial_fit(X[a : a + 8]) for a in (0, 8, 16)]
     assert merged(early[:2]).knots_ is None
     of_all = small(kind, first_rows=24).fit(X[:24]).transform(X)  # whatever the order of the models
     assert bits(merged(early).transform(X)) == bits(merged(early[::-1]).transform(X)) == bits(of_all)
-    base = small(kind, first_rows=20).partial_fit(X[:4])
+    few = small(kind, first_rows=20, n_quantiles=6)
+    base = clone(few).partial_fit(X[:4])
     went_on = [pickle.loads(pickle.dumps(base)).partial_fit(X[a : a + 8]) for a in (4, 12)]
-    assert bits(merged(went_on, base).transform(X)) == bits(begun.transform(X))
+    assert bits(merged(went_on, base).transform(X)) == bits(few.partial_fit(X[:20]).transform(X))
     with pytest.raises(ValueError, match="models with other knots cannot be merged"):
         merged([begun, small(kind, first_rows=20).fit(X[20:])])
+
+
+@KINDS
+def test_what_are_no_knots_is_refused(kind, rng):
+    """Compiled loops look up ranks among them, and do not see whether a place lies within an array."""
+    begun = small(kind, columns=[0, 1], first_rows=20).partial_fit(rng.normal(size=(5, 3)))
+    good = small(kind, columns=[0, 1], first_rows=20).partial_fit(rng.normal(size=(30, 3))).__getstate__()
+    state, knots, first = good["_state"], good["_state"].knots, begun._state.first
+    parts = [
+        {"starts": knots.starts[:-1]},
+        {"starts": knots.starts.astype(np.int32)},
+        *({"starts": knots.starts + np.array(by)} for by in ([1, 0, 0], [0, 0, -1], [0, 0, 1])),
+        {"starts": np.array([0, 99, len(knots.values)]), "values": np.arange(1.0 * len(knots.values))},
+        *({"values": values} for values in (knots.values[::-1], np.nan * knots.values, knots.values[:, None])),
+        *({"middles": middles} for middles in (knots.middles[:1], np.full(2, np.inf))),
+    ]
+    damaged = [state._replace(knots=knots._replace(**part)) for part in parts]
+    damaged += [state._replace(knots=None, made=state.made or 1), begun._state._replace(seed=-1)]
+    damaged += [begun._state._replace(first=rows) for rows in (first[:, :1], np.inf * first, first.astype(np.float32))]
+    for wrong in damaged:
+        with pytest.raises(ValueError, match="damaged"):
+            object.__new__(kind).__setstate__({**good, "_state": wrong})
 
 
 def test_models_of_no_columns_are_merged(rng):

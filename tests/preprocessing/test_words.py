@@ -197,6 +197,8 @@ def test_merging():
     assert other._places_in(both).tolist() == [2, 1, -1, 3, 5, 4, -1, 7]
     one, other = HashingEncoder(8).fit([["a"], ["b"]]), HashingEncoder(8).fit([["b"]])
     assert merged([one, other])._state.counts == ({"a": 1, "b": 2},)
+    some = [HashingEncoder(64, max_names=1).partial_fit(words) for words in ([["a"], ["b"]], [["b"], ["c"]])]
+    assert merged(some)._state.counts == ({"b": 2},)  # there are more than twice as many words
 
 
 def test_words_stay_in_the_columns_of_the_parameters_that_they_were_learnt_by():

@@ -7,8 +7,10 @@ import pickle
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.special import log_softmax
 
 from sklearn_nag import NAGClassifier, NAGRegressor, kernels, merge, set_config
+from sklearn_nag.kernels.nag import half_lives
 from sklearn_nag.kernels.state.mixture import FixedShare
 from sklearn_nag.model_selection import eta_sweep
 
@@ -191,6 +193,27 @@ def test_is_a_mixture_of_models_with_one_half_life(make, kernel):
         assert explained is None or np.allclose(explained.sum(axis=1).ravel(), decided, rtol=1e-6)
 
 
+@not_compiled
+def test_of_several_classes_the_joint_log_loss_counts_up_to_an_end():
+    """Up to 2.3 more than that of how often the class of a row has come."""
+    X, z, weight = mixed_rows(60)
+    y = np.digitize(z, [-1.0, 1.0])
+    y[20::10] = (y[20::10] + 1) % 3  # of which models are sure that they do not come
+    alone = [NAGClassifier(half_life=h)._play(X, y, weight, classes=[0, 1, 2]) for h in (None, *HALF_LIVES[1:])]
+    mixed, parts = NAGClassifier(half_life="auto"), (slice(0, 25), slice(25, 60))
+    played = np.concatenate([mixed._play(X[rows], y[rows], weight[rows], classes=[0, 1, 2]) for rows in parts])
+    right = np.arange(60), y
+    losses = np.array([-log_softmax(p, axis=1)[right] for p in alone]).T
+    came = np.cumsum(np.where(y[:, None] == [0, 1, 2], weight[:, None], 0.0), axis=0)[right]
+    most = 2.3 - np.log(came / np.cumsum(weight))[:, None]
+    assert (losses > most).any()
+    shares = shares_of_rows(np.minimum(losses, most) * weight[:, None], 0.0, row_weight=weight)
+    expected = np.einsum("tm,mtk->tk", shares, alone)
+    np.testing.assert_allclose(played, expected, rtol=1e-9, atol=1e-9)
+    of_mixture = -log_softmax(expected, axis=1)[right] @ weight / weight.sum()
+    np.testing.assert_allclose(mixed.progressive_loss_, of_mixture, rtol=1e-9)
+
+
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize(
     "model",
@@ -224,11 +247,34 @@ def test_batches_and_pickles_change_no_bit(model, make, kernel):
 
 
 def test_powers_of_two_change_no_bit():
-    X, z, weight = mixed_rows(80)
+    X, z, weight = mixed_rows(60)
     units = np.exp2(np.random.default_rng(0).integers(-300, 300, X.shape[1]))
-    models = [NAGRegressor(half_life="auto").partial_fit(X, z, weight)]
-    models.append(NAGRegressor(half_life="auto").partial_fit(X * units, 2.0**40 * z, weight))
-    np.testing.assert_array_equal(models[1].predict(X * units), 2.0**40 * models[0].predict(X))
+    expected = NAGRegressor(half_life="auto").partial_fit(X, z, weight).predict(X)
+    for unit in (2.0**40, 2.0**255):  # so large that targets are lifted on the way
+        model = NAGRegressor(half_life="auto").partial_fit(X * units, unit * z, weight)
+        np.testing.assert_array_equal(model.predict(X * units), unit * expected)
+
+
+@not_compiled
+def test_how_many_rows_are_learnt_at_a_time_changes_no_bit(monkeypatch):
+    X, z, weight = mixed_rows(24)
+    weight[::5] = 0.0
+    at_once = []
+    for n in (half_lives.AT_ONCE, 7):
+        monkeypatch.setattr(half_lives, "AT_ONCE", n)
+        model = NAGRegressor(half_life="auto", random_state=0, max_iter=1).fit(X, z, weight)
+        at_once.append([bits(model), model.predict(X), model._play(X, z, weight), model.half_life_])
+    for whole, parts in zip(*at_once):
+        np.testing.assert_array_equal(parts, whole)
+
+
+@not_compiled
+def test_rates_are_trusted_as_the_half_lives_that_trust_them():
+    X, z, _ = mixed_rows(24)
+    mixed = NAGRegressor(half_life="auto", eta0="auto").partial_fit(X, z)
+    alone = [NAGRegressor(half_life=h, eta0="auto").partial_fit(X, z) for h in (None, *HALF_LIVES[1:])]
+    expected = mixed.half_life_ @ [model.eta0_weights_ for model in alone]
+    np.testing.assert_allclose(mixed.eta0_weights_, expected, rtol=1e-9)
 
 
 @quick
@@ -285,6 +331,23 @@ def test_a_call_that_fails_leaves_all_models_as_they_were():
     assert pickle.dumps(model) == before
 
 
+@pytest.mark.parametrize("kernel", KERNELS[1:], indirect=True)  # as the other one undoes all columns in any case
+@pytest.mark.parametrize("weight", [1.0, 100.0])
+def test_what_all_models_were_is_known_after_later_calls(weight):
+    """Also where heavy rows made units of columns so small on the way that all columns changed."""
+    X = sparse.random(300, 3000, 1e-3, format="csr", random_state=0)
+    y, weights = np.arange(300, dtype=np.int32) % 2, np.full(300, weight)
+    model = NAGClassifier(half_life="auto").partial_fit(X[:20], y[:20], [0, 1])
+    state, before, undos = model._state, pickle.dumps(model._state.copy()), []
+    for rows in (slice(20, 290), slice(290, 300)):
+        undos.append(kernels.undo(state, model._loss(), X[rows].indices))
+        kernels.learn(state, model._loss(), X[rows], y[rows], weights[rows])
+        undos[-1].end()
+    first, *later = undos
+    assert all(undo.named is not None for undo in (first.first, *first.others))
+    assert pickle.dumps(first.model(later)) == before
+
+
 @not_compiled
 def test_what_does_not_go_together_is_refused(rng):
     X, y = rng.normal(size=(50, 3)), rng.integers(0, 2, 50)
@@ -312,6 +375,8 @@ def test_damaged_models_are_refused(rng):
         lambda state: state.others[0].columns.weight.fill(np.nan),
         without_a_field,
         lambda state: state.trusted.rounds.fill(-1.0),
+        lambda state: setattr(state.trusted, "rounds", np.zeros(2)),
+        lambda state: setattr(state.trusted, "unit", np.nan),
         lambda state: setattr(state, "trusted", state.mixture),
         lambda state: setattr(state.heard, "table", np.zeros((6, 3))),
     ):

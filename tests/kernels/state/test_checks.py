@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 
 from sklearn_nag import FTRLRegressor, NAGClassifier, NAGRegressor, ScaleInvariantRegressor
+from sklearn_nag.constraints import Box
 from sklearn_nag.kernels.state.checks import check, check_rule
 
 MODELS = {
@@ -114,6 +115,30 @@ def test_clocks(rng, clock):
             check(state)
 
 
+def test_bounds_of_rules_have_0_between_them(rng):
+    rule = learnt(NAGRegressor(constraint=Box(-1.0, 1.0), normalization=None, average=False), rng).rule
+    check_rule(rule)
+    for low, high in ((0.5, 2.0), (-2.0, -0.5)):
+        with pytest.raises(ValueError, match="the rule has constraint=a Box, which is no valid"):
+            check_rule(replace(rule, constraint=Box(low, high)))
+
+
+def test_what_is_no_model_is_told_by_its_type(rng):
+    state = learnt(NAGRegressor(), rng, sparse.csr_array)
+    state.targets.lift = 0.0
+    with pytest.raises(ValueError, match=r"targets\.lift is 0\.0; it must be positive"):
+        check(state)
+    state.columns.frequent[-1] = 0.0
+    state.targets.lift = 1.0
+    with pytest.raises(ValueError, match=r"columns\.frequent is 0 for the constant 1 of the intercept"):
+        check(state)
+    state.rule = "rule"
+    with pytest.raises(ValueError, match="the rule is a str; it must be one of the kernel's families"):
+        check(state)
+    with pytest.raises(ValueError, match="the model is a dict; it must be a state of one of the kernel's families"):
+        check(vars(state))
+
+
 @pytest.mark.parametrize(
     "changed",
     [
@@ -128,9 +153,11 @@ def test_clocks(rng, clock):
         {"coupled": "x"},
         {"power_t": -1.0},
         {"power_t": 10**400},
+        {"power_t": np.inf},
         {"degree": 2.0},
         {"l2": 1.0},
         {"clip": (1.0, -1.0)},
+        {"clip": (0.0, 1.0, 2.0)},
         {"clip": "others"},
         {"half_life": 0.0},
         {"constraint": 5.0},

@@ -189,6 +189,17 @@ def test_a_switch_changes_no_prediction(name):
     np.testing.assert_allclose(predict(state, X), expected[1], rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.parametrize("kernel", ["numpy"], indirect=True)
+def test_largest_deviations_do_not_fall_where_columns_are_rare_for_a_while():
+    """Values of rare columns are counted from 0, which may be far from where they are."""
+    X, z, weight = mixed_rows(60)
+    state = learn("scinol2", X, z, weight)._state
+    assert state.scale()[1] < 30.0
+    for _ in range(2):
+        switch(state.rule, state.columns, np.array([1]), state.t)
+        assert state.scale()[1] >= np.abs(X[:, 1]).max() > 300.0
+
+
 def test_frequent_features_are_followed_after_a_failed_call():
     X, z, weight = mixed_rows()
     csr = sparse.csr_array(X)

@@ -10,7 +10,7 @@ from sklearn.datasets import load_breast_cancer, load_wine
 
 from sklearn_nag import config_context, kernels
 from sklearn_nag.estimators._nag import ETA0S
-from sklearn_nag.kernels.state.mixture import FixedShare, Mixture
+from sklearn_nag.kernels.state.mixture import FixedRate, FixedShare, Mixture
 
 from ..helpers import KERNELS, make_state, progressive
 
@@ -137,6 +137,54 @@ def test_losses_may_fade_for_ever(kernel, rng):
     assert np.isfinite(shares).all()
     assert shares[3021, 0] > 0.7
     np.testing.assert_allclose(mixture.weights(), 1.0 / 3.0)
+
+
+@pytest.mark.parametrize("has_base", [False, True])
+def test_losses_of_shards_add_up(has_base, rng):
+    losses = rng.exponential(size=(60, 3))
+    base, shared = (Mixture.new(3), FixedShare.new(1, 3, 2.0)), losses[: 20 * has_base]
+    for mixture in base:
+        mixture.play(shared)
+    one, other = [mixture.copy() for mixture in base], [mixture.copy() for mixture in base]
+    for mixtures, rows in ((one, losses[20:30]), (other, losses[30:])):
+        for mixture in mixtures:
+            mixture.play(rows)
+    start = base if has_base else (None, None)
+    whole, trusted = (own.merged([its], before) for own, its, before in zip(one, other, start))
+    total = shared.sum(axis=0) + losses[20:].sum(axis=0)
+    np.testing.assert_allclose(whole.excess[0], total - total.min(), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(whole.gap, one[0].gap + other[0].gap - base[0].gap)
+    # Old losses are forgotten by a fixed share, so its weights are a mean, by how many rows were learnt apart.
+    np.testing.assert_allclose(trusted.weights(), 0.25 * one[1].weights() + 0.75 * other[1].weights())
+    np.testing.assert_allclose(trusted.gap, 0.25 * one[1].gap + 0.75 * other[1].gap)
+    assert trusted.rounds == 40.0 + len(shared)
+
+
+def test_experts_that_join_have_the_losses_of_others(rng):
+    """An expert that is named twice goes on as two; the best one leaves."""
+    losses, experts = rng.exponential(size=(40, 3)), [2, 0, 2]
+    losses[:, 1] *= 0.5
+    total = losses[:, experts].sum(axis=0)
+    for mixture in (Mixture.new(3), FixedRate.new(3, 0.7), FixedShare.new(1, 3, 0.0), FixedShare.new(1, 3, 2.0)):
+        mixture.play(losses)
+        before, after = mixture.weights()[0], mixture.rearranged(experts)
+        if type(mixture) is FixedShare:
+            np.testing.assert_allclose(after.excess[0].min(), 0.0)
+        else:
+            np.testing.assert_allclose(after.excess[0], total - total.min())
+        if type(mixture) is not Mixture:  # whose rate depends on the number of experts
+            np.testing.assert_allclose(after.weights()[0], before[experts] / before[experts].sum())
+        after.play(losses[:, experts])
+        np.testing.assert_allclose(after.weights()[0, 0], after.weights()[0, 2])
+        assert mixture.excess.shape == (1, 3)
+
+
+def test_groups_know_nothing_of_each_other(rng):
+    losses = rng.exponential(size=(30, 2, 3))
+    losses[:2] = [[1.0], [3.0]]  # experts are alike at first, so that there is no gap
+    shares = Mixture(np.zeros((2, 3)), np.zeros(2)).play(losses)
+    for i in range(2):
+        np.testing.assert_allclose(shares[:, i], adahedge(losses[:, i])[0], rtol=1e-9)
 
 
 @pytest.mark.compiled
