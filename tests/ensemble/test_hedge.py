@@ -430,6 +430,10 @@ def test_rows_of_weight_0_are_not_there():
     np.testing.assert_array_equal(a.predict(X), b.predict(X))
     assert a.regret_ == b.regret_
     assert a.t_ == weight.sum() - weight[some][0]
+    played = HedgeRegressor()
+    assert len(played._play(X, y, weight)) == len(y)
+    np.testing.assert_array_equal(played.predict(X), a.predict(X))
+    assert (played.regret_, played.t_) == (a.regret_, a.t_)
     unchanged = pickle.dumps(a)
     assert pickle.dumps(a.partial_fit(X, y, sample_weight=np.zeros(len(y)))) == unchanged
     with pytest.raises(ValueError, match="nothing to learn from"):
