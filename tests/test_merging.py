@@ -26,6 +26,7 @@ from sklearn_nag.preprocessing import (
     OnlinePipeline,
     OnlineTfidf,
     make_online_pipeline,
+    prepare,
 )
 
 pd = pytest.importorskip("pandas")
@@ -187,8 +188,8 @@ def test_columns_that_are_assigned_otherwise_are_not_merged(frame):
             merge([one, one], other)
     named = [OnlineColumnTransformer([("p", words, [0])]).fit(frame[list(names)].set_axis([3, 0], axis=1))
              for names in (["age", "town"], ["age", "sex"])]  # fmt: skip
-    named[1]._state = named[1]._state._replace(names=(0, 3))
-    with pytest.raises(ValueError, match=r"columns is \(0, 3\), there"):
+    named[1]._state = named[1]._state._replace(names=(4, 0))
+    with pytest.raises(ValueError, match=r"columns is \[0, 4\], there \[0, 3\]"):
         merge(named)
 
 
@@ -251,3 +252,39 @@ def test_words_by_number_are_merged_where_all_have_the_same():
     other = make_online_pipeline(OnlineOrdinalEncoder(), NAGRegressor()).partial_fit(rows[::-1], y[::-1])
     with pytest.raises(ValueError, match="a word has other numbers cannot be merged: let one model see the words"):
         merge([base, other])
+
+
+@pytest.mark.parametrize("with_base", [False, True])
+def test_columns_come_in_any_order(frame, target, with_base):
+    whole = OnlinePipeline([("columns", columns()), ("learner", NAGRegressor())])
+    frame = frame.assign(unused=1.0, other=2.0)
+    orders = list(frame.columns), list(frame.columns)[::-1]
+
+    def merged(orders):
+        base = clone(whole).partial_fit(frame[:9][orders[-1]], target[:9])
+        models = [
+            (copy.deepcopy(base) if with_base else clone(whole)).partial_fit(frame[i::2][list(names)], target[i::2])
+            for i, names in enumerate(orders)
+        ]
+        model = merge(models, base if with_base else None)
+        assert list(model.feature_names_in_) == orders[-1 if with_base else 0]
+        return model
+
+    expected, model = merged([orders[0]] * 2), merged(orders)
+    kinds, known = ({*zip(own[0].feature_names_in_, own[0].kinds_)} for own in (model, expected))
+    assert kinds == known
+    assert np.array_equal(model.predict(frame), expected.predict(frame))
+    assert np.array_equal(model.partial_fit(frame, target).predict(frame), model.predict(frame[orders[1]]))
+    first = OnlineColumnTransformer([("i", OnlineImputer(), slice(0, 1))])
+    models = [clone(first).fit(frame[names]) for names in (["age", "other"], ["other", "age"])]
+    with pytest.raises(ValueError, match=r"transformers is \[\('i', .*\['other'\], False\), .*there .*\['age'\]"):
+        merge(models)
+
+
+def test_columns_without_values_are_warned_of_by_name():
+    frame = pd.DataFrame({"a": [1.0, 3.0], "b": ["$5", "$2"], "c": [5.0, 2.5]})
+    prepared = prepare(frame, NAGRegressor())
+    for name in ("b", "c"):
+        models = [clone(prepared).partial_fit(table, [1.0, 2.0]) for table in (frame.assign(**{name: None}), frame)]
+        with pytest.warns(UserWarning, match=f"no value of column '{name}'"):
+            merge(models)

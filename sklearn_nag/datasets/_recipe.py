@@ -15,7 +15,7 @@ from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, OneHotEncod
 from sklearn.utils import check_consistent_length
 
 from ..preprocessing import Interactions
-from ..preprocessing._rows import as_csr
+from ..preprocessing._base import as_csr
 
 _MOST_PRODUCTS = 2**30  # that have columns of their own
 _MOST_ROWS = 2**13  # of a batch, however few nonzeros it has

@@ -26,12 +26,11 @@ from ..estimators._validation import check_alike, class_codes, named_models
 from ..model_selection._effects import rows_and_weights
 from ..model_selection._streams import take_rows
 from ..preprocessing import OnlineCells, OnlineCurves, OnlineProducts, make_online_pipeline
+from ..preprocessing._base import dense, names_in
 from ..preprocessing._base import merged as merged_transformers
-from ..preprocessing._base import names_in
 from ..preprocessing._cells import MOST_CUTS
 from ..preprocessing._knots import KnotTransformer
 from ..preprocessing._places import Columns, ToldNumbers, check_columns, places_of, warn_of_sparse_rows
-from ..preprocessing._rows import dense
 from ..uncertainty import quantiles
 from ._experts import Expert
 from ._hedge import DOCS as HEDGE

@@ -574,7 +574,9 @@ def check_alike(models, base, *names):
                 model._check_whole()
             except ValueError as error:
                 raise ValueError(f"{name}: {error}") from None
-        for what in ("n_features_in_", "feature_names_in_", *names):
+        step = model.steps[0][1] if getattr(model, "steps", None) else model
+        features = "n_features_in_", *(() if getattr(step, "_takes_by_name", False) else ("feature_names_in_",))
+        for what in (*features, *names):
             ours, theirs = getattr(model, what, None), getattr(first, what, None)
             if not (np.array_equal(ours, theirs) if isinstance(ours, np.ndarray) else ours == theirs):
                 if isinstance(ours, dict):  # of parameters

@@ -7,8 +7,10 @@ has everything else: `fit`, `transform`, names of columns, and that a call which
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
 from collections.abc import Iterable
+from contextvars import ContextVar
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -20,8 +22,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..estimators._calls import unchanged_on_error
 from ..estimators._parameters import check_as_begun, check_parameters, parameter_names, shown
-from ..estimators._validation import as_given, check_alike, check_sparse, converted, is_plain
+from ..estimators._validation import as_given, check_alike, check_repeated, check_sparse, converted, is_plain
+from ..kernels._backend import is_compiled
 from ._frames import Table, read_table
+from ._numpy_rows import as_csr_parts
+
+# Of what is merged within a column transformer, whose transformers get arrays.
+column_names: ContextVar[Any] = ContextVar("sklearn_nag_column_names", default=())
 
 
 class _Learnt(NamedTuple):
@@ -36,9 +43,6 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
     What has been learnt is ``_state``, which is never changed in place: a call that learns makes another one. So a call
     is undone by keeping the attributes of before, and whoever reads while another thread learns sees one state or the
     other. They may share parts.
-
-    A class defines ``_new_state``, ``_learn_rows``, ``_transform_rows`` and ``_names_out``, and others where it needs
-    them.
     """
 
     _state: Any
@@ -66,12 +70,8 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
     def _learn_rows(self, state, rows, transform):
         """The state after these rows and, with ``transform``, each row transformed by what the rows up to it show.
 
-        Returns
-        -------
-        state : object
-            A new one; that which was given, and its arrays, must not change.
-        transformed : ndarray or CSR array, or None
-            One row for each, with as many columns whatever comes; None without ``transform``.
+        The state is a new one; that which was given, and its arrays, must not change. The rows transformed have as many
+        columns whatever comes; without ``transform`` they are None.
         """
         raise NotImplementedError
 
@@ -330,6 +330,72 @@ for _name in ("transform", "fit_transform"):  # as scikit-learn has wrapped them
 # -- rows
 
 
+def loops():
+    """The loops over rows that run: compiled ones where that is chosen."""
+    return _loops("numba" if is_compiled() else "numpy")
+
+
+@functools.cache
+def _loops(kernel):
+    return importlib.import_module(f"._{kernel}_rows", __package__)
+
+
+def in_order(X):
+    """Rows as they are if dense; CSR rows with ascending indices, each once, as an array of its own."""
+    if not sparse.issparse(X):
+        return X
+    ordered = sparse.csr_array((X.data, X.indices, X.indptr), shape=X.shape)  # which looks anew at the order
+    if not ordered.has_canonical_format:
+        check_repeated(ordered)
+        ordered = ordered.copy()
+        ordered.sum_duplicates()
+    return ordered
+
+
+def dense(rows, columns):
+    """Some columns of rows as a dense array in C order."""
+    if sparse.issparse(rows):
+        return np.ascontiguousarray(rows[:, columns].toarray())
+    return rows if len(columns) == rows.shape[1] else np.ascontiguousarray(rows[:, columns])
+
+
+def filled(rows, columns, values, stand_ins):
+    """Rows, dense or CSR, in which something stands for the missing values of some ``columns``, given by their places.
+
+    ``values`` are these columns, dense; ``stand_ins`` has an entry for each row in which some are missing. ``rows`` do
+    not change, and are returned where nothing is missing.
+    """
+    with_gaps = np.isnan(values).any(axis=1)
+    if not with_gaps.any():
+        return rows
+    row_of, stand_ins = np.cumsum(with_gaps) - 1, np.asarray(stand_ins)  # place among the rows with gaps
+    if not sparse.issparse(rows):
+        changed = rows.copy()
+        row, column = np.nonzero(np.isnan(values))
+        changed[row, columns[column]] = stand_ins[row_of[row], column]
+        return changed
+    place = np.full(rows.shape[1], -1)
+    place[columns] = np.arange(len(columns))
+    missing = np.flatnonzero(np.isnan(rows.data) & (place[rows.indices] >= 0))
+    row = np.searchsorted(rows.indptr, missing, side="right") - 1
+    data = rows.data.copy()
+    data[missing] = stand_ins[row_of[row], place[rows.indices[missing]]]
+    return sparse.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
+
+
+def as_csr(rows, n_columns):
+    """Rows as a CSR array of so many columns, with int32 indices where these fit and without zeros of dense rows."""
+    data, indices, indptr = as_csr_parts(rows) if sparse.issparse(rows) else loops().joined([rows])
+    kind = np.int32 if max(int(indptr[-1]), n_columns) < 2**31 else np.int64
+    parts = data, indices.astype(kind, copy=False), indptr.astype(kind, copy=False)
+    return sparse.csr_array(parts, shape=(rows.shape[0], n_columns))
+
+
+def put_beside(rows, block, n_columns):
+    """CSR rows and, in their columns from ``n_columns`` on, others, given as arrays."""
+    return sparse.csr_array(loops().beside((rows.data, rows.indices, rows.indptr), block, n_columns), shape=rows.shape)
+
+
 def checked_numbers(transformer: Any, X: Any, first: bool, *, allow_sparse: bool = False) -> Any:
     """Rows as float64 with NaN for what is missing, in C order or CSR; raise for infinities, naming their column.
 
@@ -390,16 +456,20 @@ def _check_names(transformer, names, first):
     """Remember or compare names of columns of tables that scikit-learn may not know."""
     if first:
         transformer.n_features_in_, transformer.feature_names_in_ = len(names), np.array(names, dtype=object)
-    elif len(names) != transformer.n_features_in_:
-        raise ValueError(
-            f"X has {len(names)} features, but {type(transformer).__name__} is expecting {transformer.n_features_in_} "
-            "features as input."
-        )
-    elif (known := getattr(transformer, "feature_names_in_", None)) is not None and list(known) != list(names):
+    check_width(transformer, len(names))
+    if (known := getattr(transformer, "feature_names_in_", None)) is not None and list(known) != list(names):
         raise ValueError(
             f"The feature names should match those that were passed during fit: X has {shown(list(names))}, "
             f"{type(transformer).__name__} was fitted with {shown(list(known))}."
         )
+
+
+def check_width(transformer: Any, n: int) -> None:
+    """Raise unless columns are as many as those of the first rows."""
+    expected = transformer.n_features_in_
+    if n != expected:
+        name = type(transformer).__name__
+        raise ValueError(f"X has {n} features, but {name} is expecting {expected} features as input.")
 
 
 def check_some(table: Table) -> None:

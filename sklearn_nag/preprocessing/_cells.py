@@ -10,10 +10,10 @@ from sklearn.utils import check_random_state
 
 from ..estimators._parameters import check_number, check_seed, parameter_names
 from ..kernels import positive
+from ._base import loops
 from ._knots import Knots, KnotTransformer
 from ._numpy_rows import gaps
 from ._places import Columns
-from ._rows import loops
 
 SIZES = 2, 3, 5, None  # of the random sets of columns that trees cut, by turns; None is all columns
 NO_CUT = 2**31 - 1  # which no gap is above
@@ -88,23 +88,11 @@ def _grown_together(n_gaps, length, cuttable, size, n_trees, depth, random):
 
 
 def explained(trees, rows, weight):
-    """Variance that the cuts of each column explain of a function that is constant in each cell, a sum over trees.
+    """Variance that the cuts of each column explain of functions that are constant in each cell, a sum over trees.
 
-    That of a cut is the variance of the means of its two halves, as in the importances of random forests.
-
-    Parameters
-    ----------
-    trees : Trees
-        The trees.
-    rows : ndarray of shape (n_trees, n_cells)
-        Share of the rows in each cell; a node is the cell of rows that stop there.
-    weight : ndarray of shape (n_functions, n_trees, n_cells)
-        Values of the functions in each cell, between -1 and 1.
-
-    Returns
-    -------
-    ndarray of shape (n_functions, n_columns)
-        With as many columns as trees cut, up to the last one.
+    That of a cut is the variance of the means of its two halves, as in the importances of random forests. ``rows``,
+    (n_trees, n_cells), are shares of the rows; a node is the cell of rows that stop there. ``weight``, (n_functions,
+    n_trees, n_cells), are values between -1 and 1. There are as many columns as trees cut, up to the last one.
     """
     n_nodes = trees.column.shape[1]
     below, total = rows.copy(), weight * rows  # of a node and of what is below it
@@ -125,25 +113,8 @@ def mean_effects(trees, rows, weight, columns, gap):
     """Mean over rows of a function that is constant in each cell, where some columns are in given gaps between knots.
 
     Of the cuts of other columns, each side counts by its share of the rows, whatever the given columns are: the
-    weighted tree traversal that is ``method="recursion"`` of `sklearn.inspection.partial_dependence`.
-
-    Parameters
-    ----------
-    trees : Trees
-        The trees.
-    rows : ndarray of shape (n_trees, n_cells)
-        Share of the rows in each cell.
-    weight : ndarray of shape (n_trees, n_cells)
-        Value of the function in each cell, a sum over trees.
-    columns : list of int
-        The columns that are given.
-    gap : ndarray of int of shape (n_points, n_columns)
-        Gaps that they are in, for each point.
-
-    Returns
-    -------
-    ndarray of shape (n_points,)
-        The means.
+    weighted tree traversal that is ``method="recursion"`` of `sklearn.inspection.partial_dependence`. ``rows`` and
+    ``weight`` are as `explained` takes them, of one function; ``gap`` has the gaps of the ``columns`` for each point.
     """
     total = np.zeros(len(gap))
     step = max(ONCE // (weight.shape[1] * len(gap)), 1)

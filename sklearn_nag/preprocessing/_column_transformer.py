@@ -6,6 +6,8 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
+from contextvars import copy_context
+from itertools import count
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -27,11 +29,10 @@ from ..estimators._parameters import (
     shown,
 )
 from ..estimators._validation import as_given
-from ._base import OnlineTransformer, check_some
+from ._base import OnlineTransformer, check_some, check_width, column_names, loops, names_in
 from ._dates import read_date
 from ._frames import DATES, EMPTY, NUMBERS, WORDS, Column, Table, read_table, side_by_side
 from ._numbers import is_missing_word
-from ._rows import loops
 from ._steps import check_step, is_left_out, learn_step, merge_steps, numeric_outputs, places_in, undone_on_error
 
 
@@ -61,16 +62,20 @@ class _Missing(Column):
 
 
 class _Changed(Column):
-    """A column that held something else before: what cannot be read is missing."""
+    """A column that holds something else than its ``kind``: what cannot be read as that is missing."""
 
     kind = EMPTY
 
-    def head(self):
-        return type(self)(self.name, self.values.head())
+    def __init__(self, values, kind):
+        super().__init__(values.name, values)
+        self.kind = kind
 
-    def unread(self, kind):
+    def head(self):
+        return type(self)(self.values.head(), self.kind)
+
+    def unread(self):
         """The first word that is no number or date, nor says that there is none, for a message."""
-        read = self.numbers() if kind == NUMBERS else self.dates()
+        read = self.numbers() if self.kind == NUMBERS else self.dates()
         for word, value in zip(self.words(), read):
             if value != value and not is_missing_word(word or ""):
                 return f": {shown(word)}"
@@ -78,6 +83,10 @@ class _Changed(Column):
 
     def numbers(self):
         numbers = self._read(lambda word: float(word.replace("_", "?")), np.float64)  # 1_000 is a word
+        if self.values.is_mixed:  # True is 1, as among numbers; "True" is a word
+            values = np.asarray(self.values.values, dtype=object)
+            flags = [isinstance(value, bool | np.bool_) for value in values]
+            numbers[flags] = values[flags].astype(np.float64)
         return np.where(np.isfinite(numbers), numbers, np.nan)
 
     def words(self):
@@ -114,9 +123,9 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
     ----------
     transformers : list of tuple
         Tuples ``(name, transformer, columns)``. The transformer may be "drop" or "passthrough". The columns are a list
-        of names, or of numbers where columns have no names, a slice of such numbers, a mask, or a function that gives
-        one of these for the first table. A single name or number, without a list, hands over an array of one
-        dimension, as transformers of text take it.
+        of names, or of numbers where columns have no names, a slice of numbers or, with the last one, of names, a mask,
+        or a function that gives one of these for the first table. A single name or number, without a list, hands over
+        an array of one dimension, as transformers of text take it.
     remainder : {"drop", "passthrough"} or transformer, default="drop"
         What happens to the columns that are not in ``transformers``.
     mismatch : {"raise", "fill"}, default="raise"
@@ -128,7 +137,8 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
     unused : list of str, default=()
         Names of columns that the first table lacks and that may come and go, too: the target, for one.
     verbose_feature_names_out : bool, default=True
-        Whether names of columns that come out begin with that of their transformer, as in ``words__town=Rome``.
+        Whether names of columns that come out begin with that of their transformer, as in ``words__town=Rome``. Those
+        that two transformers would give alike do anyhow.
 
     Attributes
     ----------
@@ -164,6 +174,7 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
     """
 
     _state: Columns
+    _takes_by_name = True  # so that the order of columns does not matter
 
     def __init__(
         self,
@@ -241,9 +252,7 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
         if first:
             self._begin(X, table)
         else:
-            given = {"remainder": self.remainder, **{name: step for name, step, _ in self._entries()}}
-            for name, made in getattr(self, "_made", {}).items():  # saved models may lack it
-                check_as_made(made, given.get(name), name)
+            self._check_can_transform()
         columns = self._columns(table, first)
         self._state = self._state._replace(kinds=self._kinds(columns))
         # The output is set as `transform` has it, for steps within steps.
@@ -254,6 +263,12 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
                 self._widths = tuple(0 if head is None else _two_dimensional(head).shape[1] for head in heads)
                 self._is_dense = tuple(not sparse.issparse(head) for head in heads)
             return stacked(blocks, table.n_rows) if transform else None
+
+    def _check_can_transform(self):
+        super()._check_can_transform()
+        given = {"remainder": self.remainder, **{name: step for name, step, _ in self._entries()}}
+        for name, made in getattr(self, "_made", {}).items():  # saved models may lack it
+            check_as_made(made, given.get(name), name)
 
     def _blocks(self, columns, table, refits, y):
         """What transformers make of columns that they learn; nothing where they are fitted anew."""
@@ -361,35 +376,39 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
                     raise
                 self._mismatch(str(error).rpartition(": ")[0], "its values are taken as missing")
                 columns[place], kind = _Missing(column.name, table.n_rows), EMPTY
+            before = f"held {known} in the first one"
+            takes_numbers = all(_reads(step) == {NUMBERS} for step in self._takers(place))
+            if known == EMPTY and takes_numbers and not column.is_nominal:
+                known, before = NUMBERS, "its transformer takes numbers"
             if EMPTY in (kind, known) or kind == known or self._read_alike(place, kind, known):
                 continue
             if not column.has_values:
                 columns[place] = _Missing(column.name, table.n_rows)
             elif not ((kind, known) == (NUMBERS, WORDS) and column.is_mixed):
-                columns[place] = changed = _Changed(column.name, column)
-                example = changed.unread(known) if kind == WORDS else ""
+                columns[place] = changed = _Changed(column, known)
+                example = changed.unread() if kind == WORDS else ""
                 if kind == WORDS and not example and not column.is_nominal:
                     continue
                 self._mismatch(
-                    f"column {as_given(column.name)} holds {kind} in this table, and held {known} in the "
-                    f"first one{example * (self.mismatch == 'raise')}",
+                    f"column {as_given(column.name)} holds {kind} in this table, and {before}"
+                    f"{example * (self.mismatch == 'raise')}",
                     "what cannot be read is taken as missing",
                 )
         return columns
 
+    def _takers(self, place):
+        """The transformers that take a column."""
+        return [step for _, step, places, _ in self._fitted if place in places and step != "drop"]
+
     def _read_alike(self, place, *kinds):
         """Whether all that take a column make the same of these kinds."""
-        takers = [step for _, step, places, _ in self._fitted if place in places and step != "drop"]
-        may_raise = self.mismatch == "fill" and any(_reader(step).errors == "raise" for step in takers if _reads(step))
-        return not may_raise and all(_reads(step).issuperset(kinds) for step in takers)
+        takers = [step for step in self._takers(place) if _reads(step).issuperset(kinds)]
+        may_raise = self.mismatch == "fill" and any(_reader(step).errors == "raise" for step in takers)
+        return not may_raise and takers == self._takers(place)
 
     def _check_places(self, table):
         """Raise unless columns that have no names are as many as in the first table."""
-        n = len(table.columns)
-        if n != self.n_features_in_:
-            raise ValueError(
-                f"X has {n} features, but {type(self).__name__} is expecting {self.n_features_in_} features as input."
-            )
+        check_width(self, len(table.columns))
         if self._state.names is not None:
             warnings.warn(
                 f"X does not have valid feature names, but {type(self).__name__} was fitted with feature names; its "
@@ -461,7 +480,8 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
             known = [WORDS if _is_beyond_floats(column) else kind for kind, column in zip(known, chosen)]
         kinds = set(known) - {EMPTY}
         as_table = len(kinds) == 1 and kinds.issubset(takes)
-        if as_table or (reads and kinds <= reads and any(column.kind not in (EMPTY, *kinds) for column in chosen)):
+        others = takes and reads and any(column.kind not in (EMPTY, *kinds) for column in chosen)
+        if as_table or (others and kinds <= reads):
             return Table(None, chosen, table.n_rows, None)
         if kinds == {NUMBERS}:
             rows = side_by_side([column.numbers() for column in chosen], table.n_rows)
@@ -529,8 +549,11 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
                 if not hasattr(step, "get_feature_names_out"):
                     raise AttributeError(f"the transformer {name!r}, {type(step).__name__}, has no names of columns.")
                 own = step.get_feature_names_out(own)
-            out += [f"{name}__{column}" for column in own] if self.verbose_feature_names_out else list(own)
-        return out
+            out += [(name, column) for column in own]
+        times = Counter(column for _, column in out)
+        verbose = self.verbose_feature_names_out
+        names = [f"{name}__{column}" if verbose or times[column] > 1 else column for name, column in out]
+        return list(_distinct(names))
 
     def _numeric_outputs(self):
         found, first = [], 0
@@ -552,32 +575,32 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
     def _assigned(self):
         """What must be the same in models that are merged."""
         own = {name: getattr(self, name) for name in ("mismatch", "verbose_feature_names_out")}
-        steps = [(name, step if is_left_out(step) else type(step).__name__, *of) for name, step, *of in self._fitted]
-        return {"transformers": steps, "columns": self._state.names, **own}
+        steps, names = [], self._state.names
+        for name, step, places, single in self._fitted:
+            taken = places if names is None else [names[place] for place in places]
+            is_kept = [] if step == "drop" else [taken, single]
+            steps.append((name, step if is_left_out(step) else type(step).__name__, *is_kept))
+        return {"transformers": steps, "columns": names and sorted(names, key=repr), **own}
 
     def _merged(self, transformers, base=None):
         result = super()._merged(transformers, base)
-        result._fitted = [
-            (
-                name,
-                merge_steps(name, [other._fitted[i][1] for other in transformers], base and base._fitted[i][1]),
-                places,
-                single,
-            )
-            for i, (name, _, places, single) in enumerate(self._fitted)
-        ]
+        result._fitted, names = [], self._state.names or names_in(self)
+        for i, (name, _, places, single) in enumerate(self._fitted):
+            steps, before = [other._fitted[i][1] for other in transformers], base and base._fitted[i][1]
+            context = copy_context()
+            context.run(column_names.set, [names[place] for place in places])
+            result._fitted.append((name, context.run(merge_steps, name, steps, before), places, single))
         return result
 
     def _merge_states(self, states):
-        first = states[0]
-        kinds = []
-        for place, of_column in enumerate(zip(*(state.kinds for state in states))):
-            known = [kind for kind in dict.fromkeys(of_column) if kind != EMPTY]
+        kinds, columns = [], self._state.names or range(len(self._state.kinds))
+        by_column = [dict(zip(state.names or columns, state.kinds)) for state in states]
+        for column in columns:
+            known = [kind for kind in dict.fromkeys(own[column] for own in by_column) if kind != EMPTY]
             if len(known) > 1:
-                name = place if first.names is None else first.names[place]
-                raise ValueError(f"column {as_given(name)} holds {known[0]} in models[0], and {known[1]} in another.")
+                raise ValueError(f"column {as_given(column)} holds {known[0]} in models[0], and {known[1]} in another.")
             kinds.append(known[0] if known else EMPTY)
-        return first._replace(kinds=tuple(kinds))
+        return self._state._replace(kinds=tuple(kinds))
 
     def _places_in(self, merged):
         own = [places_in(entry[1], other[1]) for entry, other in zip(self._fitted, merged._fitted)]
@@ -596,6 +619,17 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
         for kind in ("sparse", "allow_nan", "string", "categorical"):
             setattr(tags.input_tags, kind, all(getattr(get_tags(step).input_tags, kind) for step in steps))
         return tags
+
+
+def _distinct(names):
+    """Names, of which those that come again have a number behind."""
+    taken, seen = {*names}, set()
+    for name in names:
+        if name in seen:
+            name = next(other for number in count(2) if (other := f"{name}_{number}") not in taken)
+            taken.add(name)
+        seen.add(name)
+        yield name
 
 
 def _is_beyond_floats(column):
@@ -634,8 +668,12 @@ def _places(columns, X, table, name):
     if callable(columns):
         columns = columns(X)
     n = len(table.columns)
+    places = {column: place for place, column in reversed(list(enumerate(table.names or ())))}
     if isinstance(columns, slice):
-        return list(range(n))[columns], False
+        first, last = columns.start, columns.stop
+        first = _place(first, table, places, name) if isinstance(first, str) else first
+        last = _place(last, table, places, name) + 1 if isinstance(last, str) else last
+        return list(range(n))[first : last : columns.step], False
     single = isinstance(columns, str) or not hasattr(columns, "__len__")
     wanted = [columns] if single else list(columns)
     flags = {name for name in table.names or () if isinstance(name, bool | np.bool_)}
@@ -645,7 +683,6 @@ def _places(columns, X, table, name):
         if len(wanted) != n:
             raise ValueError(f"the columns of {name!r} are a mask of {len(wanted)} entries; X has {n} columns.")
         return [place for place, chosen in enumerate(wanted) if chosen], False
-    places = {column: place for place, column in reversed(list(enumerate(table.names or ())))}
     return [_place(column, table, places, name) for column in wanted], single
 
 

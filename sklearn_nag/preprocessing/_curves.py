@@ -8,9 +8,9 @@ from typing import Literal
 import numpy as np
 
 from ..estimators._parameters import check_number
+from ._base import loops
 from ._knots import KnotTransformer
 from ._places import Columns
-from ._rows import loops
 
 
 class OnlineCurves(KnotTransformer):

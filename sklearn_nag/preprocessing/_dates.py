@@ -12,11 +12,10 @@ from scipy import sparse
 
 from ..estimators._parameters import InvalidParameterError, check_flag, check_option, shown
 from ..estimators._validation import as_given
-from ._base import LearnsNothing, Nothing, table_in
+from ._base import LearnsNothing, Nothing, loops, table_in
 from ._frames import DATES, NUMBERS, WORDS
 from ._numbers import is_missing_word, warn_if_unread
 from ._numpy_rows import DAY_OF_MONTH, DAYS, HOUR_OF_DAY, MONTH, WEEKDAY
-from ._rows import loops
 
 _WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 PARTS = {  # columns of each part, as their names have them; "days" is a single number

@@ -109,15 +109,7 @@ def _as_array(rows):
 
 
 class Column:
-    """A column of an array; columns of tables derive from it.
-
-    Parameters
-    ----------
-    name : object
-        Its name, or its number where it has none.
-    values : object
-        What its library has.
-    """
+    """A column of an array, by its name or number and what its library has; columns of tables derive from it."""
 
     def __init__(self, name, values):
         self.name, self.values = name, values

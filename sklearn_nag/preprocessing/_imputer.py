@@ -9,10 +9,9 @@ import numpy as np
 
 from ..estimators._parameters import InvalidParameterError, check_flag, check_option, is_finite, shown
 from ..estimators._validation import as_given
-from ._base import OnlineTransformer, checked_numbers, names_in, table_in
+from ._base import OnlineTransformer, checked_numbers, column_names, loops, names_in, table_in
 from ._frames import EMPTY, NUMBERS, as_word
 from ._numpy_rows import HUGE, LIFT, means
-from ._rows import loops
 from ._words import added_up, counted_since
 
 _MOST_VALUES = 10_000  # different values of a column that are counted
@@ -285,8 +284,9 @@ class OnlineImputer(OnlineTransformer):
             without = np.flatnonzero((n_values == 0).any(axis=0) & (n_values > 0).any(axis=0))
             if len(without):
                 others = f" (one of {len(without)} such columns)" if len(without) > 1 else ""
+                names = told if len(told := column_names.get()) == self.n_features_in_ else names_in(self)
                 warnings.warn(
-                    f"some of the models have seen no value of column {as_given(names_in(self)[without[0]])}{others}: "
+                    f"some of the models have seen no value of column {as_given(names[without[0]])}{others}: "
                     "they have learnt 0 in its place, and a learner behind may predict far off when it is merged. "
                     "Let one model see rows with values first, and give copies of it to all shards.",
                     UserWarning,
@@ -314,6 +314,10 @@ class OnlineImputer(OnlineTransformer):
             return np.full(self.n_features_in_, self._constant(holds_words))
         values = state.known.values()
         return np.asarray(values, dtype=object if any(isinstance(value, str) for value in values) else np.float64)
+
+    @property
+    def _reads(self):
+        return frozenset((NUMBERS,) if self.strategy == "mean" else ())
 
     @property
     def _input_tags(self):

@@ -13,9 +13,8 @@ from scipy import sparse
 
 from ..estimators._parameters import InvalidParameterError, check_flag, check_number, shown
 from ..estimators._validation import check_finite
-from ._base import LearnsNothing, checked_numbers, names_in
+from ._base import LearnsNothing, as_csr, checked_numbers, in_order, loops, names_in, put_beside
 from ._places import check_columns, places_of
-from ._rows import as_csr, in_order, loops, put_beside
 
 Group: TypeAlias = int | str | Sequence[int] | Sequence[str]
 MOST = 2**62  # products that have numbers of 64 bits

@@ -11,8 +11,8 @@ from scipy import sparse
 
 from ..estimators._parameters import check_number
 from ..estimators._saved import check_integer
+from ._base import as_csr, dense, filled
 from ._places import OfNumbers, check_kind
-from ._rows import as_csr, dense, filled
 
 HALF = 0.5 + 1e-9  # halves are rounded upwards, however cosines are rounded
 

@@ -17,21 +17,10 @@ DAYS, MONTH, DAY_OF_MONTH, WEEKDAY, HOUR_OF_DAY = range(5)  # parts of a date
 
 
 def hats(X, knots, n_hats):
-    """Values of piecewise linear functions of ranks, ``n_hats`` for each column and then one for missing values.
+    """Values of piecewise linear functions of ranks, as data, indices and row pointers of CSR rows without zeros.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_rows, n_columns)
-        NaN is missing.
-    knots : Knots
-        Of these columns.
-    n_hats : int
-        For each column; fewer are used where there are fewer knots, and none with fewer than three.
-
-    Returns
-    -------
-    tuple of ndarray
-        Data, indices and row pointers of CSR rows; zeros are left out.
+    Each column of ``X`` has ``n_hats``, fewer where it has fewer knots and none with fewer than three, and then one for
+    missing values, NaN.
     """
     n_rows, n_columns = X.shape
     place = np.zeros((n_rows, n_columns, 2), np.int64)
@@ -71,23 +60,10 @@ def gaps(X, knots):
 
 
 def cells(X, knots, trees, width):
-    """The cell of each row in each tree, as a column.
+    """The cell of each row in each tree, as a column, ascending in each row: int32 of shape (n_rows, n_trees).
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_rows, n_columns)
-        NaN is missing.
-    knots : Knots
-        Of these columns.
-    trees : Trees
-        Grown over their gaps.
-    width : int
-        How many columns each tree has. Where these are fewer than its nodes, nodes are hashed.
-
-    Returns
-    -------
-    ndarray of int32 of shape (n_rows, n_trees)
-        Columns, ascending in each row.
+    NaN is missing. ``trees`` are grown over the gaps of ``knots``; each has ``width`` columns. Where these are fewer
+    than its nodes, nodes are hashed.
     """
     n_trees, n_nodes = trees.column.shape
     found = np.empty((len(X), n_trees), np.int32)
@@ -109,23 +85,9 @@ def cells(X, knots, trees, width):
 
 
 def cells_beside(left, X, knots, trees, width, n_columns):
-    """CSR rows with a 1 in the column of each of their cells beside them.
+    """CSR rows with a 1 in the column of each of their cells beside their ``n_columns``, as `beside` gives them.
 
-    Parameters
-    ----------
-    left : tuple of ndarray
-        Data, indices and row pointers.
-    X : ndarray of shape (n_later, n_columns)
-        What the cells of the last rows are made of; the rows before them have none.
-    knots, trees, width
-        As for `cells`.
-    n_columns : int
-        How many columns the rows have.
-
-    Returns
-    -------
-    tuple of ndarray
-        Data, indices and row pointers.
+    ``X`` is what the cells of the last rows are made of; the rows before them have none.
     """
     found = cells(X, knots, trees, width)
     n_cells = np.arange(len(left[2])) - (len(left[2]) - 1 - len(X))  # rows that have cells, up to each
@@ -135,18 +97,7 @@ def cells_beside(left, X, knots, trees, width, n_columns):
 
 
 def joined(blocks):
-    """Blocks of columns side by side, as CSR rows; of dense ones without the zeros.
-
-    Parameters
-    ----------
-    blocks : list of ndarray or CSR array
-        With as many rows each.
-
-    Returns
-    -------
-    tuple of ndarray
-        Data, indices and row pointers.
-    """
+    """Blocks of columns side by side, as data, indices and row pointers; of dense blocks without the zeros."""
     parts = [as_csr_parts(block) for block in blocks]
     ends = np.zeros(blocks[0].shape[0] + 1, np.int64)
     for _, _, own_ends in parts:
@@ -189,23 +140,11 @@ def means(n_values, total, huge, origin):
 
 
 def filled_by_means(X, n_values, total, huge, origin, marked):
-    """Rows with the mean of the rows up to each for what is missing, and what is known after the last one.
+    """Rows with the mean of the rows up to each for what is missing (NaN), and what is known after the last one.
 
-    Distances are from the first value of a column, so that equal values have no other mean.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_rows, n_columns)
-        NaN is missing.
-    n_values, total, huge, origin : ndarray of shape (n_columns,)
-        What is known before, as `means` takes it. They are not changed.
-    marked : bool
-        Whether for each column another one, behind all, has a 1 where a value is missing.
-
-    Returns
-    -------
-    tuple of ndarray
-        The rows, and the four others after them.
+    What is known before is as `means` takes it, and not changed. Distances are from the first value of a column, so
+    that equal values have no other mean. With ``marked``, each column has another one, behind all, with a 1 where a
+    value is missing.
     """
     missing = np.isnan(X)
     first = X[missing.argmin(axis=0), np.arange(X.shape[1])]
@@ -225,23 +164,11 @@ def filled_by_means(X, n_values, total, huge, origin, marked):
 
 
 def parts_of_dates(times, parts, widths):
-    """Parts of dates: for each of them the place of its column, and the value there.
+    """Parts of dates: for each of them the place of its column, int32, and the value there.
 
-    Parameters
-    ----------
-    times : ndarray of int64 of shape (n_rows, n_columns)
-        Microseconds since 1970; the least number is a missing date.
-    parts : ndarray of int64 of shape (n_parts,)
-        `DAYS` since 1970, which are a number, or a part with a column for each value.
-    widths : ndarray of int64 of shape (n_parts,)
-        How many columns each part has.
-
-    Returns
-    -------
-    columns : ndarray of int32 of shape (n_rows, n_columns * n_parts)
-        Those of one column side by side, ascending.
-    values : ndarray of the same shape
-        Days, NaN for a missing date, or 1, 0 for a missing date.
+    Times are microseconds since 1970; the least number is a missing date. A part is `DAYS` since 1970, a number that is
+    NaN for a missing date, or has a column for each value, with 1, or 0 for a missing date; ``widths`` says how many.
+    The places for one column are side by side, ascending.
     """
     missing = times == np.iinfo(np.int64).min
     times = np.where(missing, 0, times)
@@ -277,20 +204,7 @@ def room(left, right):
 
 
 def beside(left, right, n_columns):
-    """CSR rows with others beside them.
-
-    Parameters
-    ----------
-    left, right : tuple of ndarray
-        Data, indices and row pointers of as many rows each.
-    n_columns : int
-        How many columns the left ones have.
-
-    Returns
-    -------
-    tuple of ndarray
-        Data, indices and row pointers.
-    """
+    """CSR rows with others beside them, after ``n_columns``: all as data, indices and row pointers."""
     data, indices, indptr = room(left, right)
     np.add(left[2], right[2], out=indptr, casting="same_kind")
     for (values, places, ends), before, move in ((left, right[2][:-1], 0), (right, left[2][1:], n_columns)):
@@ -300,25 +214,12 @@ def beside(left, right, n_columns):
 
 
 def products(data, indices, indptr, tables, again, n_columns):
-    """Products of the entries of CSR rows, one of each of a few groups of columns.
+    """Products of the entries of CSR rows with ascending indices, one of each of a few groups, as parts of CSR rows.
 
-    Parameters
-    ----------
-    data, indices, indptr : ndarray
-        CSR rows, indices ascending.
-    tables : list of ndarray of int64
-        For each term an array of shape (n_groups, n_features). The entries of the columns of a product sum to its
-        number; they are -1 where a column is not in the group.
-    again : list of ndarray of int64
-        For each term an array of shape (n_groups,): -1 for a group that is not the one before, else how many entries
-        after the last one taken the next may be, 0 or 1.
-    n_columns : int
-        To how many columns products are hashed; 0 where their number is their column.
-
-    Returns
-    -------
-    tuple of ndarray
-        Data, indices and row pointers.
+    ``tables`` has for each term an array of int64 of shape (n_groups, n_features). The entries of the columns of a
+    product sum to its number; they are -1 where a column is not in the group. ``again`` has for each group -1 if it is
+    not the one before, else how many entries after the last one taken the next may be, 0 or 1. Products are hashed to
+    ``n_columns``; with 0 their number is their column.
     """
     n_rows = len(indptr) - 1
     row_of = np.repeat(np.arange(n_rows), np.diff(indptr))
@@ -349,17 +250,7 @@ def products(data, indices, indptr, tables, again, n_columns):
 
 
 def dense_products(X, factors, out):
-    """Fill ``out`` with products of columns of ``X``.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_rows, n_columns)
-        Rows.
-    factors : ndarray of shape (n_factors, n_products) of int
-        The columns of each product.
-    out : ndarray of shape (n_rows, n_products)
-        To be filled.
-    """
+    """Fill ``out`` with products of columns of ``X``; ``factors``, (n_factors, n_products), are those of each."""
     step = max(ONCE // max(factors.shape[1], 1), 1)
     for start in range(0, len(X), step):
         rows = X[start : start + step]

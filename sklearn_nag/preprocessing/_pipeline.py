@@ -313,6 +313,9 @@ class OnlinePipeline(Pipeline):
     def _check_steps(self, steps):
         if not self.steps:
             raise ValueError("The pipeline is empty. Please add steps.")
+        names = [name for name, _ in self.steps]
+        if len({*names}) < len(names):
+            raise ValueError(f"names of steps must differ; they are {names}.")
         for name, step in steps:
             if not is_left_out(step):
                 check_step(name, step)
@@ -336,7 +339,12 @@ class OnlinePipeline(Pipeline):
                     f"step__parameter, and the steps are {', '.join(map(repr, of_steps))}."
                 )
             of_steps[name][parameter] = value
-        of_steps[self.steps[-1][0]].update(weights)
+        for name, step in self.steps:
+            if of_steps[name] and not learns(step):
+                raise TypeError(f"the step {name!r} does not learn, and takes no parameters; got {of_steps[name]}.")
+        if weights and "sample_weight" in of_steps[name]:
+            raise ValueError(f"sample_weight and {name}__sample_weight are the same; give one of them.")
+        of_steps[name].update(weights)
         return of_steps
 
     def _telling(self, told):
@@ -371,7 +379,7 @@ class OnlinePipeline(Pipeline):
 
     @property
     def _reads(self):
-        return getattr(parts[0], "_reads", frozenset()) if (parts := self._parts()) else frozenset()
+        return getattr(next(iter(self._parts()), None), "_reads", frozenset())
 
     def _parts(self):
         return [step for _, step in self.steps if not is_left_out(step)]
@@ -426,13 +434,8 @@ def _is_foreign(step):
 def merge_transformers(pipelines: list, n: int, base: Any = None) -> tuple[list, list]:
     """Merge the first ``n`` steps of several pipelines, one by one; all went on from ``base``, if there is one.
 
-    Returns
-    -------
-    steps : list of (str, transformer)
-        With their names.
-    places : list of ndarray or None
-        For each pipeline, and for ``base`` behind these, where the columns that come out of its steps are in what comes
-        out of the merged ones; -1 for one that is none of these, None where all are the same.
+    With the merged steps comes, for each pipeline and for ``base`` behind these, where the columns that come out of its
+    steps are in what comes out of the merged ones; -1 for one that is none of these, None where all are the same.
     """
     named = named_models(pipelines, base)
     expected = [name for name, _ in pipelines[0].steps]

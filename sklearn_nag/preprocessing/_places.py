@@ -14,8 +14,7 @@ from scipy import sparse
 from ..estimators._parameters import InvalidParameterError, parameter_names, shown
 from ..estimators._saved import CheckedWhenLoaded, check_attributes, check_features
 from ..estimators._validation import as_given
-from ._base import OnlineTransformer, checked_numbers, names_in
-from ._rows import in_order
+from ._base import OnlineTransformer, checked_numbers, in_order, names_in
 
 Columns: TypeAlias = Sequence[int] | Sequence[str] | Sequence[bool]
 

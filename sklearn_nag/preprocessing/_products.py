@@ -9,11 +9,11 @@ import numpy as np
 from scipy import sparse
 
 from ..estimators._parameters import check_flag
+from ._base import as_csr, dense, filled, loops, put_beside
 from ._imputer import Means
 from ._interactions import named_product
 from ._numpy_rows import LARGEST
 from ._places import Columns, OfNumbers
-from ._rows import as_csr, dense, filled, loops, put_beside
 
 NARROW = 2**10  # columns up to which sparse rows come out dense, as learners are many times faster with these
 STEP, MOST_POWER = 64, 960  # units are powers of 2^64, up to 2^960

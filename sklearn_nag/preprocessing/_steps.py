@@ -64,15 +64,16 @@ def transformed(steps: Iterable, X: Any) -> Any:
 def learn_step(step: Any, X: Any, y: Any = None, params: dict | None = None) -> Any:
     """Let a step learn rows, if it can, and transform them: each by the rows up to it, or by all of the batch.
 
-    ``params`` go to ``partial_fit`` of a transformer that has no ``learn_transform``.
+    ``params`` go to ``partial_fit``; a ``learn_transform`` takes none.
     """
     if is_left_out(step):
         return X
     if not learns(step):
         return step.transform(X)
+    params = params or {}
     if hasattr(step, "learn_transform"):
-        return step.learn_transform(X)
-    return step.partial_fit(X, y, **(params or {})).transform(X)
+        return step.learn_transform(X, **params)
+    return step.partial_fit(X, y, **params).transform(X)
 
 
 def routed(step: Any, weight: Any) -> dict:

@@ -310,7 +310,7 @@ def test_names(frame):
     expected = ["age__age", "both__price", "both__age", "remainder__town", "remainder__note"]
     assert list(columns.get_feature_names_out()) == expected
     plain = OnlineColumnTransformer(numbers(), verbose_feature_names_out=False).fit(frame)
-    assert list(plain.get_feature_names_out()) == ["age", "price", "age"]
+    assert list(plain.get_feature_names_out()) == ["age__age", "price", "both__age"]
     table = OnlineColumnTransformer(numbers()).set_output(transform="pandas").learn_transform(frame)
     assert list(table.columns) == expected[:3]
     unnamed = OnlineColumnTransformer([("text", HashingVectorizer(n_features=4), "note")]).fit(frame)
@@ -597,6 +597,109 @@ def test_what_may_change_of_a_fitted_transformer_may_change_within():
     assert np.isnan(columns.transform(pd.DataFrame({"d": ["soon"]}))).all()
     del columns._made  # as of models that were saved before
     columns.set_params(days__errors="missing").transform(pd.DataFrame({"d": ["2024-01-01"]}))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"same__strategy": "constant", "same__fill_value": -1.0},
+        {"same": OnlineImputer("constant", fill_value=9)},
+        {"transformers": [("same", "drop", ["a"])]},
+        {"remainder": "passthrough"},
+    ],
+)
+def test_a_transformer_that_has_changed_since_does_not_transform(change):
+    frame = pd.DataFrame({"a": [1.0, np.nan], "b": [1.0, 2.0]})
+    columns = OnlineColumnTransformer([("same", OnlineImputer(), ["a"])]).fit(frame)
+    columns.set_params(same=OnlineImputer(), mismatch="fill").transform(frame)
+    columns.set_params(**change)
+    for method in (columns.transform, columns.partial_fit, lambda frame: columns.get_feature_names_out()):
+        with pytest.raises(ValueError, match="when this model was new"):
+            method(frame)
+    columns.fit(frame).transform(frame)
+
+
+def test_a_pipeline_of_changed_columns_does_not_predict():
+    frame = pd.DataFrame({"a": [1.0, np.nan, 3.0]})
+    model = prepare(frame, NAGRegressor()).partial_fit(frame, [1.0, 2.0, 3.0])
+    model.set_params(columns__numbers0__add_indicator=False)
+    with pytest.raises(ValueError, match="numbers0__add_indicator was True"):
+        model.predict(frame)
+
+
+@pytest.mark.parametrize("mismatch", ["raise", "fill"])
+@pytest.mark.parametrize("library", [pd, pl])
+def test_words_are_read_in_the_first_table_as_in_others(library, mismatch):
+    numbers = pd.DataFrame({"b": np.arange(100.0) % 7, "o": np.linspace(0, 1, 100) ** 2})
+    known = numbers.assign(b=numbers.b.where(numbers.b > 0))
+    words = numbers.assign(b=numbers.b.astype(str).where(numbers.b > 0, "?"))
+    prepared = prepare(numbers, NAGRegressor(), mismatch=mismatch)
+    expected = clone(prepared).partial_fit(known, known.o).partial_fit(numbers, numbers.o)
+    model = clone(prepared).partial_fit(library.DataFrame(words.to_dict("list")), words.o)
+    model.partial_fit(numbers, numbers.o)
+    assert np.array_equal(model.predict(known), expected.predict(known))
+    assert model[0].kinds_ == ("numbers", "numbers")
+    for first in (known.assign(b=np.nan), known.assign(b="?")):
+        later = clone(prepared).partial_fit(first, known.o).partial_fit(words, words.o)
+        assert later[0].kinds_ == ("numbers", "numbers")
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "shown"), [(["1", "no"], "words", ": 'no'"), (["True", "False"], "words", ": 'True'"),
+                                  (pd.to_datetime(["2024-01-01", "2024-01-02"]), "dates", "")],
+)  # fmt: skip
+def test_what_is_no_number_in_the_first_table_is_named_or_missing(values, kind, shown):
+    frame = pd.DataFrame({"o": [0.5, 2.0], "b": [True, False]})
+    other = frame.assign(b=values)
+    found = f"column 'b' holds {kind} in this table, and its transformer takes numbers"
+    with pytest.raises(ValueError, match=f"{found}{shown}; mismatch='fill' would"):
+        prepare(frame).fit(other)
+    with pytest.warns(UserWarning, match=f"{found}; what cannot be read"):
+        rows = prepare(frame, mismatch="fill").fit(other).transform(frame)
+    np.testing.assert_array_equal(rows, frame)
+
+
+def test_categories_of_numbers_stay_what_they_are():
+    frame = pd.DataFrame({"a": pd.Categorical([1, 2, 2])})
+    columns = OnlineColumnTransformer([("same", OnlineImputer(), ["a"])]).fit(frame)
+    np.testing.assert_array_equal(columns.partial_fit(frame).transform(frame), [[1.0], [2.0], [2.0]])
+
+
+def test_booleans_beside_a_word_are_read():
+    frame = pd.DataFrame({"a": [True, False, True]})
+    later = pd.DataFrame({"a": [True, "no", False]})
+    with pytest.raises(ValueError, match="held numbers in the first one: 'no'"):
+        prepare(frame).fit(frame).transform(later)
+    filling = OnlineColumnTransformer([("same", "passthrough", ["a"])], mismatch="fill").fit(frame)
+    with pytest.warns(UserWarning, match="holds words"):
+        np.testing.assert_array_equal(filling.transform(later), [[1.0], [np.nan], [0.0]])
+
+
+def test_names_that_are_alike_become_distinct():
+    frame = pd.DataFrame({"c": ["x=y", "z"] * 20, "c=x": ["y", "z"] * 20, "c=z": np.arange(40.0) ** 2})
+    model = prepare(frame, NAGRegressor()).fit(frame, frame["c=z"])
+    names = list(model[:-1].get_feature_names_out())
+    assert len({*names}) == len(names)
+    assert {"c=x=y", "c=x=y_2"} <= {name.removeprefix("words0__") for name in names}
+    assert {"words0__c=z", "numbers1__c=z", "c=x=z"} <= {*names}
+    marked = pd.DataFrame({"a": [1.0, np.nan], "missingindicator_a": [np.nan, 2.0]})
+    columns = OnlineColumnTransformer([("i", OnlineImputer(add_indicator=True), ["a", "missingindicator_a"])])
+    for output in ("pandas", "polars"):
+        plain = clone(columns).set_params(verbose_feature_names_out=False).set_output(transform=output)
+        own = list(plain.fit_transform(marked).columns)
+        assert own == ["a", *(f"i__missingindicator_a{n}" for n in ("", "_2")), "missingindicator_missingindicator_a"]
+
+
+def test_slices_of_names():
+    frame = pd.DataFrame(np.arange(8.0).reshape(2, 4), columns=list("abcd"))
+    for columns, expected in (
+        (slice("b", "c"), "bc"), (slice("b", None), "bcd"), (slice(None, "b"), "ab"), (slice("a", "d", 2), "ac"),
+    ):  # fmt: skip
+        ours = OnlineColumnTransformer([("same", "passthrough", columns)]).fit_transform(frame)
+        np.testing.assert_array_equal(ours, frame[list(expected)])
+    for table, known in ((frame, "its columns are"), (frame.to_numpy(), "its 4 columns have no names")):
+        with pytest.raises(ValueError, match=f"X has no column 'z', which 'same' of transformers is to take; {known}"):
+            OnlineColumnTransformer([("same", "passthrough", slice("z", None))]).fit(table)
 
 
 class Waiting(OnlineImputer):

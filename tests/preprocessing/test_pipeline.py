@@ -33,6 +33,7 @@ from sklearn_nag.model_selection import (
 from sklearn_nag.preprocessing import (
     OnlineColumnTransformer,
     OnlineCurves,
+    OnlineImputer,
     OnlineOneHotEncoder,
     OnlinePipeline,
     OnlineTfidf,
@@ -508,3 +509,19 @@ def test_no_cut_of_a_stream_changes_a_bit_of_what_a_pipeline_learns(data):
     assert parts[-1].coef_.tobytes() == whole[-1].coef_.tobytes()
     assert parts.predict(rows).tobytes() == whole.predict(rows).tobytes()
     assert parts[0].get_feature_names_out().tolist() == whole[0].get_feature_names_out().tolist()
+
+
+@pytest.mark.parametrize("step", [OnlineImputer(), StandardScaler(), FunctionTransformer(), "passthrough"])
+def test_parameters_that_no_step_takes_are_refused(rows, step):
+    X, y = rows
+    pipeline = OnlinePipeline([("first", step), ("learner", NAGClassifier())])
+    with pytest.raises(TypeError, match="nope|takes no parameters"):
+        pipeline.partial_fit(X, y, classes=[0, 1], first__nope=1)
+    weight = np.ones(len(y))
+    with pytest.raises(ValueError, match="sample_weight and learner__sample_weight are the same"):
+        pipeline.partial_fit(X, y, classes=[0, 1], sample_weight=weight, learner__sample_weight=weight)
+
+
+def test_names_of_steps_differ(rows):
+    with pytest.raises(ValueError, match=r"names of steps must differ; they are \['a', 'a'\]"):
+        OnlinePipeline([("a", OnlineImputer()), ("a", NAGClassifier())]).partial_fit(*rows, classes=[0, 1])
