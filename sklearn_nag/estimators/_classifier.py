@@ -49,10 +49,15 @@ def _has_sets(estimator):
     raise AttributeError("sets of classes need calibration='progressive'; calibration is None.")
 
 
+def _balanced(total, n_classes, own):
+    """Factor of a class of weight ``own`` that makes all weigh alike; finite for one that has not come."""
+    return total / np.where(own > 0, n_classes * own, 1.0)
+
+
 class WeighsClasses:
     """What has ``class_weight``, a factor on the weights of the rows of each class."""
 
-    _class_counts: np.ndarray | None = None  # rows of each class so far, where they balance; never changed in place
+    _class_counts: np.ndarray | None = None  # weight of each class so far, where it balances; never changed in place
 
     def _check_parameters(self):
         super()._check_parameters()
@@ -71,8 +76,7 @@ class WeighsClasses:
             type(counts) in (np.ndarray, np.memmap)
             and counts.dtype == np.float64
             and counts.shape == self.classes_.shape
-            and np.isfinite(counts).all()
-            and (counts >= 0).all()
+            and ((counts >= 0) & (counts < np.inf)).all()
         ):
             raise ValueError("it has no counts of its classes")
 
@@ -81,9 +85,9 @@ class WeighsClasses:
         if self.class_weight is None:
             return weight
         codes = self._encode(y)
-        if isinstance(self.class_weight, str):  # balanced by the rows that count, over the classes that these have
-            counts = np.bincount(codes if weight is None else codes[weight > 0], minlength=len(self.classes_))
-            of_class = counts.sum() / np.maximum(np.count_nonzero(counts) * np.maximum(counts, 1.0), 1.0)
+        if isinstance(self.class_weight, str):
+            counts = np.bincount(codes, weight, len(self.classes_))
+            of_class = _balanced(counts.sum(), np.count_nonzero(counts), counts)
         else:
             of_class = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
         return of_class[codes] * (1.0 if weight is None else weight)
@@ -93,13 +97,19 @@ class WeighsClasses:
         if not isinstance(self.class_weight, str):
             return self._weigh(y, weight)
         codes, n_classes = self._encode(y), len(self.classes_)
-        counted = np.ones(len(y)) if weight is None else (weight > 0).astype(np.float64)
+        weight = np.ones(len(y)) if weight is None else weight
         counts = np.zeros(n_classes) if self._class_counts is None else self._class_counts
-        of_class, rows = np.empty(len(y)), counts.sum() + np.add.accumulate(counted)
-        for k in np.flatnonzero(np.bincount(codes)):
-            of_class[codes == k] = counts[k] + np.add.accumulate(counted[codes == k])
-        self._class_counts = counts + np.bincount(codes, counted, n_classes)
-        return rows / (n_classes * np.maximum(of_class, 1.0)) * (1.0 if weight is None else weight)
+        factors, length = [], 1 + 2**15 // n_classes  # rows that the cache holds
+        for start in range(0, len(y), length):  # in any cut the sums of a row are the same
+            own = codes[start : start + length]
+            table = np.zeros((n_classes, len(own) + 1))
+            at = own, np.arange(1, len(own) + 1)
+            table[:, 0], table[at] = counts, weight[start : start + length]
+            table = np.add.accumulate(table, axis=1)
+            factors.append(_balanced(table.sum(axis=0)[1:], (table > 0).sum(axis=0)[1:], table[at]))
+            counts = table[:, -1].copy()
+        self._class_counts = counts
+        return np.concatenate(factors) * weight
 
 
 class OnlineClassifier(_labels.ScoresLabels, WeighsClasses, OnlineLinear):
@@ -289,9 +299,9 @@ class OnlineClassifier(_labels.ScoresLabels, WeighsClasses, OnlineLinear):
 
     @property
     def _calibrated(self):
-        """How probabilities are learnt: those of the log loss mean something, and keep their order."""
-        means_nothing = self.loss != "log_loss"
-        return {"has_unit": means_nothing, "has_offsets": means_nothing, "memory": self._memory}
+        """How probabilities are learnt: those of the log loss mean something, but for the weights of classes."""
+        has_unit = self.loss != "log_loss"
+        return {"has_unit": has_unit, "has_offsets": has_unit or self.class_weight is not None, "memory": self._memory}
 
     def _logits(self, decision):
         """Logits of each class, of which probabilities are the softmax where nothing is learnt of them."""
@@ -429,8 +439,9 @@ class OnlineClassifier(_labels.ScoresLabels, WeighsClasses, OnlineLinear):
 
         With ``calibration="progressive"`` these are ``softmax(a z + b)`` of decision values ``z``, with numbers learnt
         on the way. `predict` goes by ``z`` alone and may name another class than the most probable one, but not with
-        the log loss. Without it, more than two classes have the shares of ``exp(decision_function(X))`` or, learnt one
-        against the rest, the probabilities of each over their sum (all equal where each is 0).
+        the log loss without ``class_weight``. Without ``calibration``, more than two classes have the shares of
+        ``exp(decision_function(X))`` or, learnt one against the rest, the probabilities of each over their sum (all
+        equal where each is 0).
 
         Parameters
         ----------
@@ -456,10 +467,13 @@ class OnlineClassifier(_labels.ScoresLabels, WeighsClasses, OnlineLinear):
         offset = np.diff(offset) if len(coef) == 1 else offset
         return factor * coef, factor * intercept + offset
 
+    def _log_calibrated(self, decision):
+        known, has_unit = self._known(self._evidence), self._calibrated["has_unit"]
+        return probabilities.log_probability(known, self._logits(decision), has_unit)
+
     def _probabilities(self, decision):
         if self.calibration is not None:
-            known = self._known(self._evidence)
-            return np.exp(probabilities.log_probability(known, self._logits(decision), self._calibrated["has_unit"]))
+            return np.exp(self._log_calibrated(decision))
         if decision.shape[1] == 1:
             decision = np.hstack([-decision, decision])
         elif self._state.rule.coupled:
@@ -519,8 +533,7 @@ class OnlineClassifier(_labels.ScoresLabels, WeighsClasses, OnlineLinear):
         True
         """
         coverages = check_coverage(coverage)
-        logits, known = self._logits(self._decision(X)), self._known(self._evidence)
-        log_p = probabilities.log_probability(known, logits, self._calibrated["has_unit"])
+        known, log_p = self._known(self._evidence), self._log_calibrated(self._decision(X))
         is_top = np.arange(log_p.shape[1]) == log_p.argmax(axis=1)[:, None]
         sets = is_top[:, :, None] | (-log_p[:, :, None] <= quantiles.widths(known.surprise, coverages)[0])
         return sets if np.ndim(coverage) else sets[..., 0]

@@ -53,7 +53,7 @@ def _merged_evidence(parts, base):
 
 
 def merged_counts(parts, base):
-    """Rows of each class, of several models; None where none has counted them."""
+    """Weight of each class, of several models; None where none has counted them."""
     known = [part for part in parts if part is not None]
     if not known:
         return None

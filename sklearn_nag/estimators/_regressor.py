@@ -232,11 +232,19 @@ class OnlineRegressor(TakesNumbers, OnlineLinear):
             told[np.argmax(told)] = False
         before = quantiles.new(y.shape[1]) if before is None else before
         held, width = np.full((2, *y.shape, len(coverages)), np.nan)
-        _, width[told] = quantiles.play(before, played[told], y[told], coverages, self._memory)
-        width[told] = quantiles.widened(width[told], played[told])
+        half = quantiles.play(before, played[told], y[told], coverages, self._memory)[1]
+        low, high = np.moveaxis(self._interval(played[told], half), 2, 0)
+        held[told] = (low <= y[told][:, :, None]) & (y[told][:, :, None] <= high)
         with np.errstate(over="ignore"):
-            held[told] = np.abs(y[told] - played[told])[:, :, None] <= width[told]
-            return held, 2.0 * width
+            width[told] = high - low
+        return held, width
+
+    def _interval(self, middle, width):
+        """Intervals of these half-widths, cut to where targets may be."""
+        interval = quantiles.about(middle, width)
+        if isinstance(self._clip, tuple):
+            np.clip(interval, *map(float, self.clip), out=interval)
+        return np.maximum(interval, 0.0, out=interval) if self._log_link else interval
 
     def _check_evidence(self):
         quantiles.check("what is known of errors", self._evidence, self._n_targets)
@@ -344,12 +352,7 @@ class OnlineRegressor(TakesNumbers, OnlineLinear):
             width, decision = self._gaussian_widths(X, coverages), kernels.predict(self._state.unclipped(), X)
         else:
             width = self._widths(X, coverages)
-        interval = quantiles.about(self._mean(decision), width)
-        if isinstance(self._clip, tuple):
-            np.clip(interval, *map(float, self.clip), out=interval)
-        if self._log_link:
-            np.maximum(interval, 0.0, out=interval)
-        interval = self._in_shape(interval)
+        interval = self._in_shape(self._interval(self._mean(decision), width))
         return interval if np.ndim(coverage) else interval[..., 0]
 
     def _widths(self, X, coverages):

@@ -55,12 +55,12 @@ tol : float or None, default=1e-3
     than the best one by ``tol`` for ``n_iter_no_change`` passes. None: after ``max_iter`` passes.
 class_weight : dict, "balanced" or None, default=None
     Factor on the weights of the rows of each class, 1 for classes that a dict does not name; ``"balanced"`` makes
-    them inversely proportional to the number of rows: in ``partial_fit`` of the rows so far, up to each row.
+    the classes that come weigh alike, by ``sample_weight``; in ``partial_fit`` those so far, up to each row.
 calibration : {"progressive", None}, default=None
     ``"progressive"`` gives every loss probabilities, and sets of classes (`predict_set`), by what predictions made
-    before rows were learnt were worth: a temperature and, but for the log loss, an offset for each class. Those of the
-    log loss are then as sure as they are right, also where rows are few for the columns. A row of weight 0 tells
-    nothing; others count once, whatever their weight. See :doc:`/how_sure`.
+    before rows were learnt were worth: a temperature and, but for the log loss without ``class_weight``, an offset for
+    each class. Those of the log loss are then as sure as they are right, also where rows are few for the columns. A
+    row of weight 0 tells nothing; others count once, whatever their weight. See :doc:`/how_sure`.
 classes_ : ndarray of shape (n_classes,) or (n_labels, 2)
     The classes; of several labels ``[0, 1]`` for each.
 coef_ : ndarray of shape (1, n_features), (n_classes, n_features) or (n_labels, n_features)

@@ -23,8 +23,8 @@ from . import quantiles
 from .quantiles import LONGEST, PART, Quantiles
 
 MEMORY = 2000.0  # rows
-PRIOR = 20.0  # rows of curvature that stand for the first factor and no offset, where logits mean nothing yet
-SURE = 1500.0  # and where they mean probabilities, which a few hundred rows seldom show to be wrong
+PRIOR = 20.0  # rows of curvature that stand for no offset and, where logits mean nothing yet, the first factor
+SURE = 1500.0  # and for that of probabilities, which a few hundred rows seldom show to be wrong
 FARTHEST = 1e6  # of logits
 LEAST, MOST = 1e-6, 1e6  # of the factor of logits
 LARGEST_SQUARE = 1e200  # of logits, in the mean
@@ -54,7 +54,8 @@ def new(n_classes: int, has_unit: bool = True) -> Probabilities:
     """What is known before the first row of logits that have a unit of their own or not."""
     table = np.zeros((5, n_classes + 1))
     table[0, 0] = 1.0
-    table[1] = 0.25 * (PRIOR if has_unit else SURE)
+    table[1] = 0.25 * PRIOR
+    table[1, 0] = 0.25 * (PRIOR if has_unit else SURE)
     table[4, 0] = 1.0
     return Probabilities(0, 0, table, quantiles.new(1))
 
@@ -62,31 +63,11 @@ def new(n_classes: int, has_unit: bool = True) -> Probabilities:
 def learn_rows(logits, codes, rows, waiting, table, has_unit, has_offsets, memory, surprise, share, played):
     """Take in rows, a number at a time; the same function runs compiled and as it is.
 
-    Parameters
-    ----------
-    logits : ndarray of shape (n, n_classes)
-        Finite.
-    codes : ndarray of int of shape (n,)
-        The class of each row; below 0 for one from which nothing is learnt.
-    rows, waiting, table : int, int, ndarray
-        What is known; ``table`` changes in place.
-    has_unit : bool
-        Whether logits have a unit of their own, and are divided by their size.
-    has_offsets : bool
-        Whether classes have offsets.
-    memory : float
-        Rows that curvatures remember.
-    surprise : ndarray of shape (n,)
-        Filled with ``-log p`` of the class of each row, before it was learnt.
-    share : ndarray of shape (n_classes,)
-        Room to work in.
-    played : ndarray of shape (n, n_classes) or (0, n_classes)
-        Filled, where there is room, with the probabilities of each row, before it was learnt.
-
-    Returns
-    -------
-    rows, waiting : int
-        As they are afterwards.
+    Logits are finite, of shape (n, n_classes); with ``has_unit`` they are divided by their size. Nothing is learnt from
+    rows with a code below 0. ``rows``, ``waiting`` and ``table`` are what is known; ``table`` changes in place, the
+    other two are returned. Curvatures remember ``memory`` rows. ``surprise`` is filled with ``-log p`` of the class of
+    each row and ``played``, unless it has no rows, with all ``p``, before the row was learnt. ``share`` is room for a
+    number for each class.
     """
     n_classes = logits.shape[1]
     for i in range(logits.shape[0]):
@@ -152,37 +133,13 @@ def _compiled():
     return importlib.import_module("._numba_rows", __package__).calibrate
 
 
-def learn(
-    known: Probabilities,
-    logits: np.ndarray,
-    codes: np.ndarray,
-    *,
-    has_unit: bool,
-    has_offsets: bool,
-    memory: float = np.inf,
-) -> Probabilities:
-    """What is known after more rows.
+def learn(known: Probabilities, logits: np.ndarray, codes: np.ndarray, **options) -> Probabilities:
+    """What is known after more rows, with ``has_unit``, ``has_offsets`` and ``memory`` as `learn_rows` has them.
 
-    Parameters
-    ----------
-    known : Probabilities
-        Left as it is.
-    logits : ndarray of shape (n, n_classes)
-        Of decision values that were made before rows were learnt.
-    codes : ndarray of int of shape (n,)
-        Classes that came.
-    has_unit, has_offsets : bool
-        Whether logits have a unit of their own, and whether classes get offsets.
-    memory : float, default=inf
-        About how many of the last rows count at most.
-
-    Returns
-    -------
-    Probabilities
-        A new one.
+    Offsets that there are go on in any case. The memory is infinite by default.
     """
-    options = {"has_unit": has_unit, "has_offsets": has_offsets, "memory": memory}
     rows, waiting, table, surprise = _learn(known, logits, codes, np.empty((0, logits.shape[1])), **options)
+    memory = options.get("memory", np.inf)
     surprise = quantiles.learn(known.surprise, surprise, np.zeros_like(surprise), memory)
     return Probabilities(rows, waiting, table, surprise)
 
@@ -201,6 +158,7 @@ def _learn(known, logits, codes, played, has_unit, has_offsets, memory=np.inf):
     run = _compiled() if is_compiled() else learn_rows
     table, surprise = np.array(known.table, order="C"), np.empty(len(codes))
     logits, codes = np.ascontiguousarray(logits), np.ascontiguousarray(codes, dtype=np.int64)
+    has_offsets = has_offsets or bool(table[0, 1:].any())
     rest = table, has_unit, has_offsets, min(float(memory), MEMORY), surprise, np.empty(logits.shape[1]), played
     with np.errstate(over="ignore", under="ignore"):
         rows, waiting = run(logits, codes, known.rows, known.waiting, *rest)

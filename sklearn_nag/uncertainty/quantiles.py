@@ -67,15 +67,12 @@ class Quantiles(NamedTuple):
     waiting : int
         Sizes that have come since the last step.
     table : ndarray of shape (n_streams, 23)
-        What else is kept, in the columns below.
+        What else is kept: ``mean``, ``share``, ``place``; then of the sizes that wait how many were above the quantile
+        of each of `LEVELS`, and their sum, over `LONGEST`.
     mean, share : ndarray of shape (n_streams, 3)
         Of each of `MEMORIES`.
     place : ndarray of shape (n_streams, 8)
         Of each of `LEVELS`, before they are put in order.
-    misses : ndarray of shape (n_streams, 8)
-        How many of the sizes that wait were above the quantile of each level.
-    total : ndarray of shape (n_streams,)
-        Sum of these sizes, over `LONGEST`.
     """
 
     rows: int
@@ -94,14 +91,6 @@ class Quantiles(NamedTuple):
     def place(self):
         return self.table[:, _PLACE]
 
-    @property
-    def misses(self):
-        return self.table[:, _MISSES]
-
-    @property
-    def total(self):
-        return self.table[:, TOTAL]
-
 
 def new(n_streams: int) -> Quantiles:
     """What is known before the first size."""
@@ -110,21 +99,9 @@ def new(n_streams: int) -> Quantiles:
 
 
 def learn(known: Quantiles, ends: np.ndarray, begins: np.ndarray, memory: float = np.inf) -> Quantiles:
-    """What is known after more sizes, which are distances of two numbers, such as predictions and targets.
+    """What is known after more sizes, which are distances of two finite numbers, such as predictions and targets.
 
-    Parameters
-    ----------
-    known : Quantiles
-        Left as it is.
-    ends, begins : ndarray of shape (n, n_streams)
-        Finite.
-    memory : float, default=inf
-        About how many of the last sizes count at most.
-
-    Returns
-    -------
-    Quantiles
-        A new one.
+    They are of shape (n, n_streams). About ``memory`` of the last sizes count at most. ``known`` is left as it is.
     """
     if not is_compiled():
         return play(known, ends, begins, _NONE, memory)[0]
@@ -143,15 +120,7 @@ def _compiled():
 def play(
     known: Quantiles, ends: np.ndarray, begins: np.ndarray, coverage: np.ndarray, memory: float = np.inf
 ) -> tuple[Quantiles, np.ndarray]:
-    """As `learn`, in NumPy; also return the quantiles that were had before each size.
-
-    Returns
-    -------
-    known : Quantiles
-        A new one.
-    width : ndarray of shape (n, n_streams, n_coverages)
-        As `widths` has them.
-    """
+    """As `learn`, in NumPy; also return the `widths` that were had before each size: (n, n_streams, n_coverages)."""
     with np.errstate(all="ignore"):
         size = np.minimum(np.abs(ends - begins), LARGEST)
         size[size <= ROUNDING * np.maximum(np.abs(ends), np.abs(begins))] = 0.0
@@ -220,14 +189,10 @@ def _scales_and_widths(table):
     return scale, np.where(highest >= HIGHEST, np.inf, width)
 
 
-def widened(width: np.ndarray, middle: np.ndarray) -> np.ndarray:
-    """Half-widths about predictions within which errors that count as 0 are."""
-    return np.maximum(width, ROUNDING * np.abs(middle)[..., None])
-
-
 def about(middle: np.ndarray, width: np.ndarray) -> np.ndarray:
-    """Intervals of these half-widths: of shape (n_rows, n_streams, 2, n_coverages)."""
-    width, middle = widened(width, middle), middle[:, :, None]
+    """Intervals of these half-widths, which hold errors that count as 0: (n_rows, n_streams, 2, n_coverages)."""
+    middle = middle[:, :, None]
+    width = np.maximum(width, ROUNDING * np.abs(middle))
     with np.errstate(over="ignore"):
         return np.stack([middle - width, middle + width], axis=2)
 
@@ -238,22 +203,11 @@ def _unknown(rows, level):
 
 
 def widths(known: Quantiles, coverage: np.ndarray) -> np.ndarray:
-    """Half-widths of intervals.
+    """Half-widths of intervals of these coverages: an array of shape (n_streams, n_coverages).
 
-    Between levels quantiles are linear in the logarithm of the rate of misses, as of exponential distributions.
-
-    Parameters
-    ----------
-    known : Quantiles
-        Left as it is.
-    coverage : ndarray of shape (n_coverages,)
-        Between 0 and 1.
-
-    Returns
-    -------
-    ndarray of shape (n_streams, n_coverages)
-        Not below 0, the larger the larger a coverage is. Infinite where there were fewer sizes than one miss is
-        expected in, and for coverages above 0.999.
+    Between levels quantiles are linear in the logarithm of the rate of misses, as of exponential distributions. They
+    are the larger the larger a coverage is, and infinite where there were fewer sizes than one miss is expected in and
+    for coverages above 0.999.
     """
     with np.errstate(all="ignore"):
         return _between(known.rows, _scales_and_widths(known.table)[1], coverage)

@@ -734,8 +734,8 @@ def test_class_weights_are_weights_of_rows(class_weight):
         return [model.predict_proba(rows).tobytes(), model.weights_.tobytes(), model.expert_losses_.tobytes(), model.t_]
 
     if class_weight == "balanced":
-        counted = np.add.accumulate((y[:, None] == classes) * (weight[:, None] > 0.0))
-        so_far = counted.sum(axis=1) / (3 * np.maximum(counted[np.arange(300), y], 1.0))
+        counted = np.add.accumulate((y[:, None] == classes) * weight[:, None])
+        so_far = counted.sum(axis=1) / np.maximum((counted > 0).sum(axis=1) * counted[np.arange(300), y], 1.0)
         by_hand = counted[-1].sum() / (3 * counted[-1])[y]
     else:
         so_far = by_hand = np.array([class_weight.get(k, 1.0) for k in classes])[y]

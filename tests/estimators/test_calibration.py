@@ -4,6 +4,8 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy.special import expit, softmax
+from sklearn.base import clone
 from sklearn.calibration import CalibrationDisplay
 from sklearn.datasets import load_digits
 from sklearn.metrics import log_loss
@@ -37,6 +39,36 @@ def test_nothing_else_changes():
     np.testing.assert_array_equal(sure.decision_function(X), plain.decision_function(X))
     np.testing.assert_array_equal(sure.predict_proba(X).argmax(axis=1), plain.predict(X))
     assert plain._evidence is None
+
+
+@pytest.mark.parametrize("multi_class", ["multinomial", "ovr"])
+@pytest.mark.parametrize("class_weight", ["balanced", {0: 0.5, 1: 30.0, 2: 4.0}])
+@pytest.mark.parametrize("slopes", [[[0, 0], [1.5, -1.0]], [[0, 0], [1.5, -1.0], [-1.0, 1.0]]], ids=len)
+def test_weights_of_classes_do_not_move_probabilities(slopes, class_weight, multi_class, rng):
+    """Which are those of the rows, as they are known without weights, in streams and after fit."""
+    rows = rng.normal(size=(6000, 2))
+    p = softmax(rows @ np.transpose(slopes) - 3.0 * (np.arange(len(slopes)) > 0), axis=1)
+    y = (rng.random((6000, 1)) > p.cumsum(axis=1)).sum(axis=1)
+    truth = log_loss(y[3000:], p[3000:])
+    clf = NAGClassifier(class_weight=class_weight, multi_class=multi_class, random_state=0, **SURE)
+    stream = clone(clf)
+    for part in np.array_split(np.arange(3000), 4):
+        stream = pickle.loads(pickle.dumps(stream.partial_fit(rows[part], y[part], classes=range(len(slopes)))))
+    for model in (stream, clf.fit(rows[:3000], y[:3000])):
+        q = model.predict_proba(rows[3000:])
+        assert log_loss(y[3000:], q) < truth + 0.04
+        np.testing.assert_allclose(q.mean(axis=0), p[3000:].mean(axis=0), atol=0.02)
+        assert log_loss(y[3000:], model.set_params(calibration=None).predict_proba(rows[3000:])) > truth + 0.15
+
+
+def test_offsets_go_on_when_weights_of_classes_are_taken_away(rng):
+    rows = rng.normal(size=(12000, 2))
+    p = expit(rows @ [1.5, -1.0] - 3.0)
+    y = (rng.random(12000) < p).astype(int)
+    model = NAGClassifier(class_weight={1: 9.0}, **SURE).partial_fit(rows[:3000], y[:3000], classes=[0, 1])
+    model.set_params(class_weight=None).partial_fit(rows[3000:6000], y[3000:6000])
+    assert log_loss(y[6000:], model.predict_proba(rows[6000:])) < log_loss(y[6000:], p[6000:]) + 0.02
+    assert not learnt(y=BINARY, **SURE)._evidence.table[0, 1:].any()  # without weights there are none
 
 
 @pytest.mark.parametrize("estimator", [FTRLClassifier("hinge", **SURE), ScaleInvariantClassifier("hinge", **SURE)])
@@ -103,6 +135,8 @@ def test_progressive_validation_scores_what_was_played():
 def test_exported(loss, y):
     clf = learnt(loss, y, **SURE)
     np.testing.assert_allclose(clf.to_sklearn().predict_proba(X), clf.predict_proba(X), atol=1e-12)
+    clf = learnt(loss, y, class_weight={1: 9.0}, **SURE)
+    np.testing.assert_allclose(clf.to_sklearn().predict_proba(X), clf.predict_proba(X), atol=1e-12)
 
 
 def test_what_scikit_learn_has_not():
@@ -110,7 +144,7 @@ def test_what_scikit_learn_has_not():
         learnt(multi_class="ovr", **SURE).to_sklearn()
 
 
-@pytest.mark.parametrize("options", [{"loss": "hinge"}, {}, {"multi_class": "ovr"}])
+@pytest.mark.parametrize("options", [{"loss": "hinge"}, {}, {"multi_class": "ovr"}, {"class_weight": "balanced"}])
 @pytest.mark.parametrize("y", [Y, BINARY], ids=["ten classes", "two classes"])
 def test_onnx(options, y):
     pytest.importorskip("skl2onnx")

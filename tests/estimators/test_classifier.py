@@ -10,7 +10,9 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_wine, make_classification
 
 from sklearn_nag import (
+    FTRLClassifier,
     HedgeClassifier,
+    NAGCellsClassifier,
     NAGClassifier,
     NAGRegressor,
     OnlineBootstrap,
@@ -22,6 +24,8 @@ from sklearn_nag.kernels import learn
 from sklearn_nag.model_selection import NAGClassifierCV
 
 from .helpers import X, Y, bits
+
+BALANCED = NAGClassifier(class_weight="balanced", random_state=0)
 
 # -- classes
 
@@ -179,13 +183,13 @@ def test_losses_without_probabilities_say_what_has_them():
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_classes_of_a_stream_are_balanced_by_the_rows_so_far(weighted, rng):
-    """The bits of rows weighted by hand, however the stream is cut, saved, or begun by fit."""
+    """The bits of rows weighted by hand, by the classes that have come, however the stream is cut or saved."""
     X, y = rng.normal(size=(200, 3)), np.minimum(rng.integers(0, 9, 200), 2)
     weight = rng.integers(0, 3, 200) * rng.random(200) if weighted else None
     counts, factors = np.zeros(3), []
     for i, k in enumerate(y):
-        counts[k] += weight is None or weight[i] > 0
-        factors.append(counts.sum() / (3 * max(counts[k], 1)))
+        counts[k] += 1.0 if weight is None else weight[i]
+        factors.append(counts.sum() / max(np.count_nonzero(counts) * counts[k], 1e-9))
     by_hand = NAGClassifier().partial_fit(X, y, range(3), np.array(factors) * (1.0 if weight is None else weight))
     whole = NAGClassifier(class_weight="balanced").partial_fit(X, y, range(3), weight)
     parts = NAGClassifier(class_weight="balanced")
@@ -219,6 +223,51 @@ def test_rows_of_weight_0_are_no_rows_of_their_class(rng):
     model = NAGClassifier(class_weight="balanced", shuffle=False)
     with_zeros = clone(model).fit(X, y, sample_weight=weight)
     np.testing.assert_array_equal(with_zeros.coef_, clone(model).fit(X[rows], y[rows]).coef_)
+
+
+@pytest.mark.parametrize("call", ["fit", "partial_fit"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        BALANCED,
+        FTRLClassifier(class_weight="balanced", random_state=0),
+        ScaleInvariantClassifier(class_weight="balanced", random_state=0),
+        HedgeClassifier([("balanced", BALANCED)]),
+        OnlineBootstrap(BALANCED, 3, random_state=0),
+        NAGCellsClassifier(class_weight="balanced", n_trees=3, depth=3, random_state=0),
+        NAGClassifierCV(BALANCED, cv=3),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_classes_are_balanced_by_weights_as_by_rows_repeated(model, call, rng):
+    X = rng.normal(size=(400, 3))
+    y = ((X[:, 0] > 0) ^ (rng.random(400) < 0.2)).astype(int)
+    weight = np.where(y == 1, 0.5, 5.0)
+    repeated = rng.permutation(np.repeat(np.arange(400), (2 * weight).astype(int)))
+    options = {} if call == "fit" else {"classes": [0, 1]}
+    if hasattr(model, call):
+        by_weights = getattr(clone(model), call)(X, y, sample_weight=weight, **options).predict_proba(X)[:, 1]
+        by_rows = getattr(clone(model), call)(X[repeated], y[repeated], **options).predict_proba(X)[:, 1]
+        assert by_weights.mean() == pytest.approx(by_rows.mean(), abs=0.1)  # .2 to .3 less where rows were counted
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_balanced_rows_of_fit_weigh_by_the_classes_that_came(weighted, rng):
+    X, y = rng.normal(size=(300, 3)), np.minimum(rng.integers(0, 9, 300), 2)
+    weight = rng.integers(0, 3, 300) * 1e-3 * rng.random(300) if weighted else np.ones(300)
+    totals = np.bincount(y, weight)
+    model = NAGClassifier(class_weight="balanced", shuffle=False, max_iter=2, tol=None)
+    of_rows = (totals.sum() / (3 * totals))[y] * weight
+    by_hand = clone(model).set_params(class_weight=None).fit(X, y, sample_weight=of_rows)
+    fitted = model.fit(X, y, sample_weight=weight if weighted else None)
+    np.testing.assert_allclose(fitted.coef_, by_hand.coef_, rtol=1e-9)
+    assert fitted.t_ == pytest.approx(2 * weight.sum())
+
+
+def test_classes_that_are_named_and_do_not_come_change_no_weight(rng):
+    X, y = rng.normal(size=(2000, 3)), rng.integers(0, 9, 2000) // 8
+    few, many = (clone(BALANCED).partial_fit(X, y, classes=range(n)) for n in (2, 200))
+    assert few.t_ == many.t_ == pytest.approx(2000, rel=0.02)
 
 
 def test_balanced_classes_need_not_all_come_again(rng):

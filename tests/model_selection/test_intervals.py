@@ -33,6 +33,33 @@ def test_progressive_validation_judges_the_intervals_that_rows_had():
     assert progressive_validation(NAGRegressor(), X, Y).coverage is None
 
 
+@pytest.mark.parametrize(
+    "reg",
+    [
+        NAGRegressor("poisson"),
+        NAGRegressor("poisson", clip=(0.5, 20.0)),
+        NAGRegressor(clip=(0.0, np.inf)),
+        NAGRegressor(clip=(1.0, 3.0)),  # beyond which targets are
+    ],
+    ids=str,
+)
+def test_intervals_are_cut_as_those_of_predictions(reg):
+    """Row by row; without a unit, as predictions on the way know that of the features of their row."""
+    rng = np.random.default_rng(0)
+    rows = rng.uniform(-1.0, 1.0, size=(300, 2))
+    y = rng.poisson(np.exp(rows @ [1.0, -0.5])).astype(float)
+    reg.set_params(normalization=None)
+    result, held, width = progressive_validation(reg, rows, y, coverage=[0.5, 0.9]), [], []
+    for i in range(len(y)):
+        if i > 0:
+            low, high = reg.predict_interval(rows[i : i + 1], [0.5, 0.9])[0]
+            width.append(np.where(np.isfinite(high - low), high - low, np.nan))
+            held.append(np.where(np.isfinite(high - low), (low <= y[i]) & (y[i] <= high), np.nan))
+        reg.partial_fit(rows[i : i + 1], y[i : i + 1])
+    np.testing.assert_allclose(result.width, np.nanmean(width, axis=0))
+    np.testing.assert_allclose(result.coverage, np.nanmean(held, axis=0))
+
+
 def test_several_outputs():
     y = np.column_stack([Y, 2.0 * Y])
     two = progressive_validation(NAGRegressor(), X, y, coverage=0.8)

@@ -12,6 +12,7 @@ from sklearn_nag.uncertainty import merge, probabilities
 
 PLATT = {"has_unit": True, "has_offsets": True}
 ONE = {"has_unit": False, "has_offsets": False}
+WEIGHED = {"has_unit": False, "has_offsets": True}
 
 
 def draw(n, factor, offset, seed=0):
@@ -41,12 +42,15 @@ def test_what_is_true_is_found(offset):
     factor, found = probabilities.line(learn(*draw(6000, 0.4, np.zeros(3)), **ONE), False)
     assert factor == pytest.approx(0.4, abs=0.05)
     assert not found.any()
+    factor, found = probabilities.line(learn(logits, codes, **WEIGHED), False)
+    assert factor == pytest.approx(0.4, abs=0.05)
+    np.testing.assert_allclose(found - found.mean(), np.array(offset) - np.mean(offset), atol=0.15)
 
 
 def reference(logits, codes, has_unit, has_offsets, memory):
     """The definition, a step at a time: the factor of logits and the offset of each class at the end."""
     a, square, rows, n_classes = 1.0, 1.0, 0, logits.shape[1]
-    offset, curvature = np.zeros(n_classes), np.full(1 + n_classes, 0.25 * (20.0 if has_unit else 1500.0))
+    offset, curvature = np.zeros(n_classes), 0.25 * np.array([20.0 if has_unit else 1500.0] + n_classes * [20.0])
     while len(logits) - rows >= (n := max(1, min(32, rows // 8))):
         z, came = logits[rows : rows + n], np.eye(n_classes)[codes[rows : rows + n]]
         mean_square, is_first, rows = (z**2).mean(), rows == 0, rows + n
@@ -68,7 +72,7 @@ def reference(logits, codes, has_unit, has_offsets, memory):
 
 
 @pytest.mark.parametrize("memory", [50.0, 2000.0])
-@pytest.mark.parametrize("options", [PLATT, ONE])
+@pytest.mark.parametrize("options", [PLATT, ONE, WEIGHED])
 def test_against_a_plain_transcription(options, memory):
     logits, codes = draw(600, 1.0, np.array([2.0, 0.0, -2.0]))
     logits *= np.repeat([1.0, 5.0, 0.5], 200)[:, None]
