@@ -139,8 +139,7 @@ class Columns:
         the weight in the table is then added, the fourth number. The fifth is the number of columns at the end, 0 or 1,
         for which this does not hold, though they may not be frequent.
     apart : ndarray of shape (n_apart, n_columns), optional
-        The first rows, of fields in which most columns are as new ones are, where they are kept apart; else it has
-        none.
+        The first rows, of fields in which most columns are as new ones, where they are kept apart.
 
     Notes
     -----

@@ -92,7 +92,7 @@ LOW = Field("low", lambda rule: rule.bounded, least=-LARGEST, most=0.0)
 HIGH = Field("high", lambda rule: rule.bounded, least=0.0, most=LARGEST)
 # Powers of two that keep squares in range; see `lifts`.
 LIFT = Field("lift", initial=1.0, least=SMALLEST)
-# The largest ``|x|``; of a column that was frequent, and has deviated more, at least that.
+# The largest ``|x|``, or deviation while a column was frequent.
 LARGEST_SEEN = Field("largest", least=0.0, merged="max")
 # ``sum c x'^2``; of deviations from the mean, where centred.
 SQUARES = Field("squares", lambda rule: rule.normalization in ("rms", "auto"), least=0.0, lift_power=twice, fades=True)
