@@ -284,7 +284,8 @@ class OnlineImputer(OnlineTransformer):
             without = np.flatnonzero((n_values == 0).any(axis=0) & (n_values > 0).any(axis=0))
             if len(without):
                 others = f" (one of {len(without)} such columns)" if len(without) > 1 else ""
-                names = told if len(told := column_names.get()) == self.n_features_in_ else names_in(self)
+                told = column_names.get()
+                names = told if len(told) == self.n_features_in_ else names_in(self)
                 warnings.warn(
                     f"some of the models have seen no value of column {as_given(names[without[0]])}{others}: "
                     "they have learnt 0 in its place, and a learner behind may predict far off when it is merged. "

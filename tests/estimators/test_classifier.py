@@ -248,7 +248,7 @@ def test_classes_are_balanced_by_weights_as_by_rows_repeated(model, call, rng):
     if hasattr(model, call):
         by_weights = getattr(clone(model), call)(X, y, sample_weight=weight, **options).predict_proba(X)[:, 1]
         by_rows = getattr(clone(model), call)(X[repeated], y[repeated], **options).predict_proba(X)[:, 1]
-        assert by_weights.mean() == pytest.approx(by_rows.mean(), abs=0.1)  # .2 to .3 less where rows were counted
+        assert by_weights.mean() == pytest.approx(by_rows.mean(), abs=0.1)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
