@@ -80,7 +80,7 @@ def rows_apart(shared, n_rows):
 
 
 def _rounded(n_rows):
-    """Of how many rows tables are for so many, so that columns begin with lines of the cache, or half lines."""
+    """Rows of tables for so many, so that columns begin with lines of the cache, or half lines."""
     rounded = (-(-n_rows // side) * side for side in (LINE, LINE // 2))
     return next((n for n in rounded if n <= MOST_ROOM * n_rows), n_rows)
 
@@ -288,8 +288,9 @@ class Columns:
         _check_units(units)
         ordered = _in_order(**state)
         self.__init__(**ordered, units=units)
-        if ordered["table"] is not state["table"]:
+        if self.table is not state["table"]:
             self.fold_deviations()
+            self.table.flags.writeable = state["table"].flags.writeable  # as the others
 
     # -- what fades unseen
 
@@ -422,7 +423,7 @@ class Columns:
         self._become(before.table, before.units, before.apart)
 
     def fold_deviations(self):
-        """Let ``largest`` stand for the deviations of columns that are not frequent, too."""
+        """Let ``largest`` stand for deviations of columns that are not frequent."""
         if self.deviation is None or self.frequent is None:
             return
         with np.errstate(all="ignore"):
@@ -488,7 +489,7 @@ class Columns:
 
 
 def _in_order(table, shared, per_head, n_heads, sharing, apart=None):
-    """What columns are made of: fields in the order of now, all together unless those are apart that would be now."""
+    """What columns are made of, with fields in the order of now, and all together unless they are apart as now."""
     layout = {"per_head": per_head, "n_heads": n_heads, "sharing": sharing}
     first, n_rows = fields_apart(shared), count_rows(shared, *layout.values())
     is_as_now = apart is None or (len(apart), len(table)) == rows_apart(shared, n_rows)
@@ -530,5 +531,6 @@ def _check_saved(table, shared, per_head, n_heads, sharing, apart=None):
     if apart is not None and not (0 < n_apart <= len(fields_apart(shared)) and apart.shape[1] == table.shape[1]):
         raise ValueError(f"columns has {n_apart} rows apart for the fields {names!r:.200}")
     n_others = n_rows - n_apart
-    if len(table) not in (n_others, _rounded(n_others)) or not (table.flags.c_contiguous or table.flags.f_contiguous):
+    in_order = table.flags.f_contiguous or (table.flags.c_contiguous and len(table) == n_others)
+    if not (in_order and n_others <= len(table) < n_others + LINE):
         raise ValueError(f"columns has a table of shape {table.shape}; it must have {n_others} rows, one after another")

@@ -293,15 +293,18 @@ def test_what_cannot_be_apart_is_refused(apart):
 
 
 @pytest.mark.parametrize("n_apart", [1, 2, 3, 4])
-def test_files_may_have_fields_in_another_order_and_others_apart(n_apart):
+@pytest.mark.parametrize("room", [0, 3])
+def test_files_may_have_fields_in_another_order_and_others_apart(n_apart, room):
     columns = taught(ScaleInvariantClassifier())
     saved, whole, rows = columns.__getstate__(), columns.whole(), columns.ranges()
     shared = ("origin", "frequent", "lift", "deviation", *saved["shared"][4:])
     places = [row for name in (*shared, *saved["per_head"]) for row in rows[name]]
-    tables = {"apart": whole[places[:n_apart]], "table": np.asfortranarray(whole[places[n_apart:]])}
+    table = np.asfortranarray(np.vstack([whole[places[n_apart:]], np.zeros((room, whole.shape[1]))]))
+    table.flags.writeable = False
     earlier = Columns.__new__(Columns)
-    earlier.__setstate__(saved | {"shared": shared} | tables)
+    earlier.__setstate__(saved | {"shared": shared, "apart": whole[places[:n_apart]], "table": table})
     np.testing.assert_array_equal(earlier.whole(), whole)
+    assert not earlier.table.flags.writeable
     earlier.arrange("F")
     np.testing.assert_array_equal(earlier.table, columns.table)
     np.testing.assert_array_equal(earlier.apart, columns.apart)
