@@ -16,7 +16,7 @@ from .fields import INPUTS, LIFT, PAST, WEIGHT, G
 from .lifts import LARGEST, TINY, all_finite, positive
 from .memory import LINE, array_in_lines, begins_in_line, check_room, copied_in_lines
 
-APART = (*(field.name for field in INPUTS if field.seldom), LIFT.name)  # fields that may be kept apart, in order
+APART = (*(field.name for field in INPUTS if field.seldom), LIFT.name)
 MOST_ROOM = 1.34  # for columns that begin with lines of the cache, over what they need
 FEW = 2**12  # columns, below which rows need not be sparse
 LAYOUT = "table", "shared", "per_head", "n_heads", "sharing"  # what columns are made of
