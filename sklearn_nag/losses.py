@@ -144,7 +144,7 @@ class Softmax(Log):
     def share(self, margins, move, y):
         """How much of their moves the heads of a row make together: up to where its loss is least on the way.
 
-        Each goes to where its own margin would be if the others stayed. Only soft labels can be passed so.
+        Each goes where its margin would be if the others stayed. Only soft labels can be passed so.
         """
         if not (np.abs(y) < 1.0).any():
             return 1.0

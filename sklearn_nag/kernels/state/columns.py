@@ -65,7 +65,7 @@ def places_of_fields(n_apart, shared, *layout):
 
 
 def fields_apart(shared):
-    """Fields that may be kept apart, in order."""
+    """Those that may be kept apart."""
     return tuple(name for name in APART if name in shared)
 
 
