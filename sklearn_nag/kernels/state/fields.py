@@ -45,7 +45,7 @@ class Field(NamedTuple):
         Whether it is a sum that fades with a half-life.
     seldom : bool
         Whether selective rules have it 0 for all columns but frequent ones. These come first, in the order of `INPUTS`,
-        and where a column is kept side by side they lie apart.
+        and may be kept apart.
     """
 
     name: str
