@@ -43,7 +43,7 @@ OUTLYING, MOST_OUTLYING = 6.0, 32.0  # standard deviations
 
 
 def between(a, low, high):
-    """``np.clip`` in less time, above all of a number."""
+    """``np.clip`` in less time, by bounds that are not NaN."""
     return min(max(a, low), high) if isinstance(a, float) else np.minimum(np.maximum(a, low), high)
 
 
@@ -282,7 +282,7 @@ class Quantile(Loss):
         return (1.0 - self.quantile) * (p > y) - self.quantile * (p < y)
 
     def move(self, p, y, a, unit=1.0):
-        return between(y - p, (self.quantile - 1.0) * a, self.quantile * a)
+        return np.minimum(np.maximum(y - p, (self.quantile - 1.0) * a), self.quantile * a)
 
 
 class AbsoluteError(Lipschitz):
@@ -298,7 +298,7 @@ class AbsoluteError(Lipschitz):
         return 1.0 * (p > y) - 1.0 * (p < y)
 
     def move(self, p, y, a, unit=1.0):
-        return between(y - p, -a, a)
+        return np.minimum(np.maximum(y - p, -a), a)
 
 
 class Huber(Loss):

@@ -79,8 +79,8 @@ class ReadableMixin:
             ``scale``, ``mean``
                 Its entries of ``scale_`` and ``mean_``.
             ``largest``
-                The largest absolute value seen; 0 for a feature that has always been 0, of which nothing is known. Of
-                learners that are scale invariant up to twice as much, where a feature was not 0 in most rows once.
+                The largest absolute value seen, or up to twice as much with learners that are scale invariant; 0 for a
+                feature that has always been 0, of which nothing is known.
 
         Raises
         ------

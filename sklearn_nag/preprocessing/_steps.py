@@ -64,16 +64,17 @@ def transformed(steps: Iterable, X: Any) -> Any:
 def learn_step(step: Any, X: Any, y: Any = None, params: dict | None = None) -> Any:
     """Let a step learn rows, if it can, and transform them: each by the rows up to it, or by all of the batch.
 
-    ``params`` go to ``partial_fit``; a ``learn_transform`` takes none.
+    ``params`` go to ``partial_fit``; those that have ``learn_transform`` take none.
     """
     if is_left_out(step):
         return X
     if not learns(step):
         return step.transform(X)
-    params = params or {}
     if hasattr(step, "learn_transform"):
-        return step.learn_transform(X, **params)
-    return step.partial_fit(X, y, **params).transform(X)
+        if params:
+            raise TypeError(f"{type(step).__name__} takes no parameters; got {params}.")
+        return step.learn_transform(X)
+    return step.partial_fit(X, y, **(params or {})).transform(X)
 
 
 def routed(step: Any, weight: Any) -> dict:

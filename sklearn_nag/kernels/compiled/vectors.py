@@ -225,7 +225,7 @@ def ask_for_entry(typing_context, table, row, place):
     return types.void(table, types.int64, types.int64), _ask_for
 
 
-# -- columns of a transposed table, copied to rows and back, as square blocks; a compiler copies each number by itself
+# -- square blocks of a transposed table, copied to rows and back
 
 
 def _transposed(builder, rows):
