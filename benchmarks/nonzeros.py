@@ -57,7 +57,7 @@ def copies(f, n_rows, room, index, places, rows, table, apart, followed, fetches
     for row in range(n_rows):
         width = read_entries(room, f, index, places, data, indices, indptr[row], indptr[row + 1], first, staying > 1)
         if fetches:
-            gather(room, f, table, apart.shape[0], index, first, width, padded(width))
+            gather(room, f, table, apart, index, first, width, padded(width))
         if puts_back:
             scatter(room, table, apart.shape[0], index, first, width)
     leave(room, table, apart, index, places, staying, True, True)
