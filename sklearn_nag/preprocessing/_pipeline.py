@@ -342,9 +342,10 @@ class OnlinePipeline(Pipeline):
         for name, step in self.steps:
             if of_steps[name] and not learns(step):
                 raise TypeError(f"the step {name!r} does not learn, and takes no parameters; got {of_steps[name]}.")
-        if weights and "sample_weight" in of_steps[name]:
-            raise ValueError(f"sample_weight and {name}__sample_weight are the same; give one of them.")
-        of_steps[name].update(weights)
+        last = self.steps[-1][0]
+        if weights and "sample_weight" in of_steps[last]:
+            raise ValueError(f"sample_weight and {last}__sample_weight are the same; give one of them.")
+        of_steps[last].update(weights)
         return of_steps
 
     def _telling(self, told):

@@ -283,9 +283,9 @@ def _copier(side, fetches):
         sources, targets = _addresses(context, builder, signature.args, values, side)
         if fetches:
             sources, targets = targets, sources
-        vectors = [builder.load(builder.inttoptr(source, pointer), align=BYTES) for source in sources]
-        for values, target in zip(_transposed(builder, vectors), targets, strict=True):
-            builder.store(values, builder.inttoptr(target, pointer), align=BYTES)
+        rows = [builder.load(builder.inttoptr(source, pointer), align=BYTES) for source in sources]
+        for row, target in zip(_transposed(builder, rows), targets, strict=True):
+            builder.store(row, builder.inttoptr(target, pointer), align=BYTES)
         return context.get_dummy_value()
 
     @intrinsic
