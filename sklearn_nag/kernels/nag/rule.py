@@ -191,7 +191,7 @@ class Rule(LinearRule):
     @property
     def slowed_from(self):
         """When about 20 rows were on the rare side of a quantile, between two rows."""
-        return np.rint(80.0 / self.slowed**2) + 0.5 if self.slowed < 1.0 else np.inf
+        return np.rint(80.0 / max(self.slowed, 1e-150) ** 2) + 0.5 if self.slowed < 1.0 else np.inf
 
     @property
     def penalised(self):

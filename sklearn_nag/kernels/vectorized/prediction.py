@@ -144,14 +144,15 @@ def predict_unit_free(state, X):
 def _sum_unit_free(state, X):
     """As `predict_unit_free`, on all columns of the model."""
     with np.errstate(all="ignore"):
-        u, rest, origin = unit_free(state)
+        u, rest, origin = unit_free(state, lifted=True)  # of large terms that cancel none is cut off
         without_units = _taker_of_units(state, X.shape[1])
         p = np.empty((X.shape[0], len(u)))
         for rows, x in dense_blocks(X):
             z = without_units(x)
             for head, weight in enumerate(u):
                 p[rows, head] = np.add.reduce(np.where(weight == 0, 0.0, z * weight), axis=1) + rest[head]
-    return clipped(state, np.nan_to_num(p + origin, nan=0.0, posinf=LARGEST, neginf=-LARGEST))
+        p = (p + origin) / state.targets.lift
+    return clipped(state, np.nan_to_num(p, nan=0.0, posinf=LARGEST, neginf=-LARGEST))
 
 
 def clipped(state, p):
@@ -205,15 +206,19 @@ def _contributions_of_placed(state, X):
     return [sparse.csr_array((part.data, places[part.indices], part.indptr), shape) for part in parts]
 
 
-def unit_free(state):
-    """``u`` of the features, what is added to ``u x / s``, and the origin of the targets, of each prediction."""
+def unit_free(state, lifted=False):
+    """``u`` of the features, what is added to ``u x / s``, and the origin of the targets, of each prediction.
+
+    In units of the targets, or of lifted ones.
+    """
     u, rule = state.unit_free_weight(), state.rule
     n_features = u.shape[1] - rule.intercept
     rest = u[:, n_features:].sum(axis=1)
     if rule.target_unit:
         rest = rest + np.resize(state.target_mean(), rule.n_played)
     origin = np.resize(state.targets.origin, rule.n_played)
-    u, rest, origin = (np.clip(a / state.targets.lift, -LARGEST, LARGEST) for a in (u, rest, origin))
+    if not lifted:
+        u, rest, origin = (np.clip(a / state.targets.lift, -LARGEST, LARGEST) for a in (u, rest, origin))
     return u[:, :n_features], rest, origin
 
 

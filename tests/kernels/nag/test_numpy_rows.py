@@ -313,6 +313,7 @@ def test_rates_are_slowed_once_their_rows_are_over(rng, kernel, l2):
     rule = {"normalization": "rms", "eta": [0.5], "target_unit": True, "robust": True, "degree": 1, "l2": l2}
     whole, parts = make_state(4, slowed=0.8, **rule), make_state(4, **rule)
     n = 125  # 80 / 0.8 ** 2
+    assert whole.rule.slowed_from == n + 0.5 < replace(whole.rule, slowed=1e-300).slowed_from
     with config_context(kernel=kernel):
         progressive(whole, X, y, loss="absolute_error")
         progressive(parts, X[:n], y[:n], loss="absolute_error")

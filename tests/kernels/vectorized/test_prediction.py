@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from sklearn_nag import NAGClassifier, NAGRegressor
+from sklearn_nag import NAGClassifier, NAGRegressor, ScaleInvariantRegressor
 from sklearn_nag.kernels import FEW, predict, predict_by_row, predict_few, predict_unit_free
 from sklearn_nag.kernels.state.model import LinearState
 
@@ -61,6 +61,18 @@ def test_by_row_out_of_range(rng):
         assert np.isfinite(expected).all()
         parts = np.concatenate([predict_by_row(state, X[i : i + 3] * unit) for i in range(0, 100, 3)])
         np.testing.assert_allclose(parts, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("predicts", [predict, predict_by_row, predict_unit_free])
+def test_terms_that_leave_the_range_and_cancel(predicts):
+    """Two columns far outside of what was learnt, whose weights are as large: their sum is what it is in other units."""
+    X, y, far = np.array([[0.0, 0.0], [1e-11, -1e-11]]), np.array([0.0, 1.0]), np.ones((1, 2))
+    found = []
+    for power in (0, 1000):
+        model = ScaleInvariantRegressor(average=False).partial_fit(X, np.ldexp(y, power))
+        found.append(np.ldexp(predicts(model._state, far), -power))
+    assert np.array_equal(*found)
+    assert found[0] > 0.1
 
 
 @pytest.mark.parametrize("rule", [{}, {"normalization": "auto", "centred": True}])
