@@ -292,6 +292,8 @@ def made(seed, number):
     can_forget = parameters.get("normalization") != "max" and parameters.get("average") != 5
     if learner.startswith("NAG") and can_forget and kind.random() < 0.15:
         parameters["half_life"] = "auto" if kind.random() < 0.3 else float(rng.choice([1.0, 10.0, 1e4]))
+        if parameters["half_life"] == "auto" and rng.random() < 0.3:
+            parameters["half_life"] = tuple(rng.choice([1.0, 10.0, 1e4], 2).tolist())
     if kind.random() < 0.2:
         family = str(kind.choice(["FTRL", "FTRL", "FTRL", "Hedge"]))
         learner = family + learner[-len("Classifier") if classifies else -len("Regressor") :]
@@ -461,7 +463,7 @@ def parameters_of_cells(rng, n_columns, is_sparse):
     if rng.random() < 0.2:
         chosen["max_columns"] = 24  # so that cells are hashed
     if rng.random() < 0.2:
-        chosen["half_life"] = float(rng.choice([1.0, 10.0, 1e4]))
+        chosen["half_life"] = "auto" if rng.random() < 0.2 else float(rng.choice([1.0, 10.0, 1e4]))
     return chosen
 
 

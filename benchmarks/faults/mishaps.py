@@ -119,7 +119,7 @@ def as_many(case, on_numpy, compiled):
     """How many rows make a call that takes a while: on NumPy fewer for models that take many times as long for each."""
     if case.kernel == "numba":
         return compiled
-    if case.parameters.get("half_life") == "auto":
+    if isinstance(case.parameters.get("half_life"), str | tuple):
         return on_numpy // 10
     return on_numpy // (4 if case.learner.startswith(("Hedge", "NAGCells")) else 1)
 

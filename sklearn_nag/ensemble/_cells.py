@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from functools import partial
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -59,7 +60,7 @@ focus_rows : int or None, default=1000
     It cuts the columns that have mattered in the first one more often, at quantiles of all of these rows, which are
     kept until then. A third one joins after five times as many, and from 40 times as many on finer ones, where losses
     go on falling. None is for never, which takes half of the time.
-half_life : float, "auto" or None, default=None
+half_life : float, "auto", tuple of float or None, default=None
     Of all learners, for streams that change their nature: see `NAGClassifier`. ``"auto"`` takes about six times as
     long. Regressors mix them by losses that count half after four half-lives, with ``"auto"`` after 1,280.
 half_life_ : ndarray of shape (6,) or (n_targets, 6)
@@ -121,6 +122,7 @@ _TO_WAKE = 32  # rows by which it is judged whether a newcomer wakes
 _MOST_PASSES, _MOST_VISITS = 8, 2**16  # that a search makes: passes, and rows in all of them
 _SHARE_HELD_OUT, _TOL = 0.1, 1e-3  # of the rows; of a loss, by which a lower one is better
 _LASTING, _MIDDLE = 4.0, 320.0  # half-lives in which losses count half; the middle one of "auto"
+_SHORTEST, _SHORTEST_UP_TO, _APART = 20.0, 5, 8.0  # half-life of cells, up to which depth, and that over the next one
 _PATIENCE = 3  # passes without gain that end a search: the second one often brings none, as it is of rows seen before
 
 
@@ -181,14 +183,17 @@ class _LinesCurvesCells(ToldNumbers):
     def _default_estimators(self):
         ranks = {"columns": self.columns, "first_rows": self.first_rows}
         trees = {name: getattr(self, name) for name in ("n_trees", "depth", "max_columns", "random_state")}
-        learner, exact = self._learner(), self._exact()
+        learner, exact, of_cells = self._learner(self.half_life), self._exact(), self.half_life
+        if isinstance(of_cells, str):  # the shortest is of about as many rows as a tree has cells
+            shortest = _SHORTEST * 2.0 ** max(0, self.depth - _SHORTEST_UP_TO)
+            of_cells = _APART * shortest, shortest
         parts = [
             (_LINES, OnlineCurves(**ranks, n_knots=0), learner),
             (_EXACT_LINES, OnlineProducts(self.columns, products=False), exact),
             (_PRODUCTS, OnlineProducts(self.columns), learner),
             (_EXACT_CURVES, OnlineProducts(self.columns, bounded=True), exact),
             ("curves", OnlineCurves(**ranks, n_knots=self.n_knots), learner),
-            (_CELLS, OnlineCells(**ranks, **trees), learner),
+            (_CELLS, OnlineCells(**ranks, **trees), self._learner(of_cells)),
         ]
         return [(name, make_online_pipeline(step, clone(own))) for name, step, own in parts if own is not None]
 
@@ -217,7 +222,7 @@ class _LinesCurvesCells(ToldNumbers):
                 step.set_params(products=n_curved + n_products <= _MOST_EXACT)
 
     def _with_tags(self):
-        return [self._learner()]  # as the others would be made anew in each call, which takes as long as many rows
+        return [self._learner(None)]  # as all of them would be made anew in each call, which takes as long as many rows
 
     def _check_parameters(self):
         super()._check_parameters()
@@ -511,14 +516,17 @@ class _LinesCurvesCells(ToldNumbers):
     def half_life_(self) -> np.ndarray:
         """How much each half-life is trusted, with ``half_life="auto"``."""
         model: Any = self
-        shares = np.stack([pipeline[-1].half_life_ for pipeline in model.estimators_])
-        return np.tensordot(model.weights_, shares, 1)
+        trusted: Any = 0.0
+        for weight, pipeline in zip(model.weights_, model.estimators_):
+            is_own = self.half_lives_[:, None] == pipeline[-1].half_lives_
+            trusted = trusted + weight * (pipeline[-1].half_life_ @ is_own.T)
+        return trusted
 
     @property
     def half_lives_(self) -> np.ndarray:
         """The half-lives that ``half_life="auto"`` mixes."""
         model: Any = self
-        return model.estimators_[0][-1].half_lives_
+        return np.unique([half_life for pipeline in model.estimators_ for half_life in pipeline[-1].half_lives_])[::-1]
 
     def _takes_anything(self):
         return False
@@ -701,7 +709,7 @@ class NAGCellsClassifier(_LinesCurvesCells, WeighsClasses, HedgeClassifier):  # 
         max_columns: int = 2**20,
         first_rows: int = 300,
         focus_rows: int | None = 1000,
-        half_life: float | Literal["auto"] | None = None,
+        half_life: float | Literal["auto"] | Sequence[float] | None = None,
         class_weight: dict | Literal["balanced"] | None = None,
         max_iter: int | Literal["auto"] = "auto",
         shuffle: bool = True,
@@ -725,8 +733,8 @@ class NAGCellsClassifier(_LinesCurvesCells, WeighsClasses, HedgeClassifier):  # 
         """What forecasts are judged by."""
         return "log_loss"
 
-    def _learner(self):
-        return NAGClassifier(half_life=self.half_life)
+    def _learner(self, half_life):
+        return NAGClassifier(half_life=half_life)
 
     def _groups(self, y):
         return class_codes(y, self.classes_)
@@ -829,7 +837,7 @@ class NAGCellsRegressor(_LinesCurvesCells, HedgeRegressor):  # type: ignore[over
         max_columns: int = 2**20,
         first_rows: int = 300,
         focus_rows: int | None = 1000,
-        half_life: float | Literal["auto"] | None = None,
+        half_life: float | Literal["auto"] | Sequence[float] | None = None,
         loss: Literal["squared_error", "absolute_error", "huber", "poisson", "gamma"] = "squared_error",
         max_iter: int | Literal["auto"] = "auto",
         shuffle: bool = True,
@@ -848,8 +856,8 @@ class NAGCellsRegressor(_LinesCurvesCells, HedgeRegressor):  # type: ignore[over
         self.shuffle = shuffle
         self.random_state = random_state
 
-    def _learner(self):
-        return NAGRegressor(self.loss, half_life=self.half_life)
+    def _learner(self, half_life):
+        return NAGRegressor(self.loss, half_life=half_life)
 
     def _exact(self):
         plain = self.loss == "squared_error" and self.half_life is None
@@ -868,11 +876,11 @@ class NAGCellsRegressor(_LinesCurvesCells, HedgeRegressor):  # type: ignore[over
     @property
     def _half_life_of_losses(self):
         h = self.half_life
-        return np.inf if h is None else _LASTING * (_MIDDLE if h == "auto" else float(h))
+        return np.inf if h is None else _LASTING * (float(h) if isinstance(h, Real) else _MIDDLE)
 
     @property
     def _memory(self):
-        return np.inf if self.half_life in (None, "auto") else self.half_life / np.log(2.0)
+        return self.half_life / np.log(2.0) if isinstance(self.half_life, Real) else np.inf
 
     def _merge_targets(self, others, base):
         known = [model._evidence for model in (self, *others) if model._evidence is not None]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache, partial
 from typing import Literal
@@ -68,10 +69,10 @@ class _NAGRule(OnlineLinear):
         check_number("epsilon", self.epsilon, min_val=0)
         check_number("l1_ratio", self.l1_ratio, min_val=0, max_val=1, options=(None,))
         check_half_life(self.half_life, ("auto", None), self.normalization)
-        if isinstance(self.half_life, str) and vars(self).get("_eta0s"):
+        if self._mixes and vars(self).get("_eta0s"):
             raise ValueError(
-                "half_life='auto' mixes models, and a sweep over learning rates keeps them apart: give the "
-                "estimator one half_life, or eta0='auto', which mixes both."
+                f"half_life={self.half_life!r} mixes models, and a sweep over learning rates keeps them apart: give "
+                "the estimator one half_life, or eta0='auto', which mixes both."
             )
         if self.half_life is not None and type(self.average) is int:
             raise ValueError(f"half_life needs average='auto', True or False; got {self.average!r}.")
@@ -151,14 +152,14 @@ class _NAGRule(OnlineLinear):
             average_from = 0.0 if average else np.inf
         else:
             average_from = float(average) or np.inf
-        mixes = isinstance(self.half_life, str)
-        in_nats = self.loss == "log_loss"
-        # Those with about two rows, or more, on the rare side of a quantile.
-        half_lives = tuple(h for h in HALF_LIVES if h * loss.slowed**2 > 7.0) or HALF_LIVES[:1]
-        several = {"half_lives": half_lives, "in_nats": in_nats} if mixes else {}
-        if mixes and in_nats:
-            several["most_nats"] = MOST_NATS
-        return (kernels.nag.MixedRule if mixes else kernels.nag.Rule)(
+        in_nats, several = self.loss == "log_loss", {}
+        if self._mixes:
+            # Those with about two rows, or more, on the rare side of a quantile.
+            half_lives = tuple(h for h in HALF_LIVES if h * loss.slowed**2 > 7.0) or HALF_LIVES[:1]
+            if not isinstance(self.half_life, str):
+                half_lives = tuple(map(float, self.half_life))
+            several = {"half_lives": half_lives, "in_nats": in_nats, **({"most_nats": MOST_NATS} if in_nats else {})}
+        return (kernels.nag.MixedRule if self._mixes else kernels.nag.Rule)(
             **several,
             normalization=self.normalization,
             adaptive=bool(self.adaptive),
@@ -257,6 +258,11 @@ class _NAGRule(OnlineLinear):
             )
 
     @property
+    def _mixes(self):
+        """Whether predictions are those of several half-lives."""
+        return isinstance(self.half_life, str | tuple | list)
+
+    @property
     def half_lives_(self) -> np.ndarray:
         """The half-lives that ``half_life="auto"`` mixes; infinity is that of the model that never forgets."""
         return self._attribute(lambda state: np.array([np.inf, *self._mixed(state).rule.half_lives]))
@@ -270,7 +276,8 @@ class _NAGRule(OnlineLinear):
     def _mixed(self, state):
         if not state.others:
             raise AttributeError(
-                f'half_life_ and half_lives_ are there with half_life="auto"; half_life is {self.half_life!r}'
+                'half_life_ and half_lives_ are there with half_life="auto" or several numbers; half_life is '
+                f"{self.half_life!r}"
             )
         return state
 
@@ -436,7 +443,7 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
         calibration: Literal["progressive"] | None = None,
         warm_start: bool = False,
         average: bool | int | Literal["auto"] = "auto",
-        half_life: float | Literal["auto"] | None = None,
+        half_life: float | Literal["auto"] | Sequence[float] | None = None,
     ):
         self.loss = loss
         self.normalization = normalization
@@ -611,7 +618,7 @@ class NAGRegressor(_NAGRule, OnlineRegressor):
         n_iter_no_change: int = 5,
         warm_start: bool = False,
         average: bool | int | Literal["auto"] = "auto",
-        half_life: float | Literal["auto"] | None = None,
+        half_life: float | Literal["auto"] | Sequence[float] | None = None,
     ):
         self.loss = loss
         self.normalization = normalization

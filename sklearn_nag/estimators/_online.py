@@ -8,7 +8,7 @@ import inspect
 import warnings
 from contextlib import nullcontext
 from functools import partial
-from numbers import Integral
+from numbers import Integral, Real
 from operator import is_, methodcaller
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -586,7 +586,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
     def _half_life(self):
         """After how many rows what was learnt counts half; infinite for never, and for several half-lives at once."""
         half_life = getattr(self, "half_life", None)  # which not all families have
-        return np.inf if half_life in (None, "auto") else float(half_life)
+        return float(half_life) if isinstance(half_life, Real) else np.inf
 
     def _judge(self, played, encoded, weight, order=None, is_first=False):
         """Learn how far predictions are off that were made before rows were learnt; other arguments as for `_learn`.

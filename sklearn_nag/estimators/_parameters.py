@@ -220,11 +220,17 @@ def check_number(name, value, kind=Real, *, min_val=None, max_val=None, include_
 
 
 def check_half_life(value, options=(None,), normalization=None):
-    """Raise unless ``value`` is a number of rows after which what was learnt can count half, or one of the options."""
-    if value is True:  # which as a number is 1
-        allowed = " or ".join([*map(repr, options), "a float in the range [1, inf)"])
-        raise InvalidParameterError("half_life", allowed, "True")
-    check_number("half_life", value, min_val=1, options=options)
+    """Raise unless ``value`` is a number of rows after which what was learnt can count half, or one of the options.
+
+    Where "auto" is one of them, so are several numbers.
+    """
+    several = "auto" in options and isinstance(value, tuple | list) and len(value) > 0
+    for half_life in value if several else [value]:
+        allowed = () if several else options
+        if half_life is True:  # which as a number is 1
+            described = " or ".join([*map(repr, allowed), "a float in the range [1, inf)"])
+            raise InvalidParameterError("half_life", described, "True")
+        check_number("half_life", half_life, min_val=1, options=allowed)
     if value is not None and normalization == "max":
         raise ValueError(
             "half_life needs normalization='auto', 'rms' or None, as the largest value of a feature cannot fade; got "

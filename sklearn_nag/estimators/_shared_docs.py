@@ -152,7 +152,7 @@ average : bool, int or "auto", default="auto"
     What is averaged is ``u``, which has no unit. ``"auto"``: unless there is a penalty, and predictions are by that
     average and the latest weights, with shares that follow the progressive losses of the two (AdaHedge); see
     :ref:`averaging`.
-half_life : float, "auto" or None, default=None
+half_life : float, "auto", tuple of float or None, default=None
     Total weight of rows, at least 1, after which what was learnt counts half: means, scales, the unit of a target,
     gradients, averages and shares of learning rates alike. Weights themselves fade to a half in eight half-lives, of
     less than 20 rows in as few as four, so that none grows without end. No row halves these sums more than
@@ -161,9 +161,9 @@ half_life : float, "auto" or None, default=None
     gone through, however sparse rows are; with Numba and no penalty once in 200.
     ``"auto"`` learns with half-lives of 20, 80, 320, 1,280, 5,120 and infinity side by side, and mixes their
     predictions by how well each has predicted rows before it learnt them, the last ones above all (fixed share):
-    several times the work, and nothing to choose. Rare quantiles leave short ones out. ``coef_`` is the mean of their
-    weights, by their shares; ``scale_`` and ``mean_`` are those that never fade. Models with half-lives cannot be
-    merged. See :ref:`forgetting`.
+    several times the work, and nothing to choose. Rare quantiles leave short ones out. A tuple has other half-lives
+    in place of these, beside infinity. ``coef_`` is the mean of their weights, by their shares; ``scale_`` and
+    ``mean_`` are those that never fade. Models with half-lives cannot be merged. See :ref:`forgetting`.
 half_life_ : ndarray of shape (n_half_lives,) or (n_targets, n_half_lives)
     How much each half-life is trusted, with ``half_life="auto"``: its share in predictions, for each class learnt one
     against the rest and each output.

@@ -429,9 +429,14 @@ def test_half_lives_follow_a_change_that_is_not_linear(rng):
         model = NAGCellsClassifier(**small, half_life=half_life).partial_fit(Z, y, classes=[False, True])
         scores[half_life] = model.score(Z[:500], ~y[:500])
     assert scores[None] < 0.6 < 0.8 < scores["auto"]
-    assert model.half_lives_.tolist() == [np.inf, 5120.0, 1280.0, 320.0, 80.0, 20.0]
+    assert model.half_lives_.tolist() == [np.inf, 5120.0, 1280.0, 320.0, 160.0, 80.0, 20.0]
     np.testing.assert_allclose(model.half_life_.sum(), 1.0)
+    own = [pipeline[-1].half_life_[0] for pipeline in model.estimators_]  # the shares of infinity, which all have
+    np.testing.assert_allclose(model.half_life_[0], model.weights_ @ own)
     assert model.half_life_[0] < 0.5
+    for depth, of_cells in ((5, [np.inf, 160.0, 20.0]), (7, [np.inf, 640.0, 80.0])):
+        begun = NAGCellsClassifier(**{**small, "depth": depth}, half_life="auto").partial_fit(Z, y, [False, True])
+        assert begun.named_estimators_.focused[-1].half_lives_.tolist() == of_cells
     begun = NAGCellsClassifier(**small, half_life="auto").partial_fit(Z[:700], y[:700], classes=[False, True])
     again = pickle.loads(pickle.dumps(begun))
     for start, stop in ((700, 701), (701, 1500), (1500, 2400)):
@@ -780,7 +785,7 @@ def test_learners_that_weigh_classes_themselves_go_on(monkeypatch):
     """As those of models saved before, which are mixed by rows that count alike."""
     y, options = (Y > np.quantile(Y, 0.9)).astype(int), {"class_weight": "balanced", "focus_rows": None}
     with monkeypatch.context() as patched:
-        patched.setattr(NAGCellsClassifier, "_learner", lambda self: NAGClassifier(class_weight=self.class_weight))
+        patched.setattr(NAGCellsClassifier, "_learner", lambda self, _: NAGClassifier(class_weight=self.class_weight))
         model = NAGCellsClassifier(**{**SMALL, **options}).partial_fit(X[:300], y[:300], [0, 1])
     model = pickle.loads(pickle.dumps(model)).partial_fit(X[300:], y[300:])
     expected = NAGCellsClassifier(**{**SMALL, **options}).partial_fit(X, y, [0, 1])

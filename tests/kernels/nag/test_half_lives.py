@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 from scipy.special import log_softmax
 
-from sklearn_nag import NAGClassifier, NAGRegressor, kernels, merge, set_config
+from sklearn_nag import FTRLClassifier, NAGClassifier, NAGRegressor, kernels, merge, set_config
 from sklearn_nag.kernels.nag import half_lives
 from sklearn_nag.kernels.state.mixture import FixedShare
 from sklearn_nag.model_selection import eta_sweep
@@ -346,6 +346,27 @@ def test_what_all_models_were_is_known_after_later_calls(weight):
     first, *later = undos
     assert all(undo.named is not None for undo in (first.first, *first.others))
     assert pickle.dumps(first.model(later)) == before
+
+
+def test_half_lives_may_be_chosen(rng):
+    X = rng.normal(size=(300, 3))
+    y = (X[:, 0] > 0) ^ (np.arange(300) >= 200)
+    auto, same, few = (
+        NAGClassifier(half_life=h).partial_fit(X, y, classes=[False, True]) for h in ("auto", HALF_LIVES[1:], [30, 5.0])
+    )
+    np.testing.assert_array_equal(bits(auto), bits(same))
+    np.testing.assert_array_equal(auto.coef_, same.coef_)
+    assert few.half_lives_.tolist() == [np.inf, 30.0, 5.0]
+    alone = [NAGClassifier(half_life=h).partial_fit(X, y, classes=[False, True]).coef_ for h in (None, 30, 5)]
+    np.testing.assert_allclose(few.coef_, np.tensordot(few.half_life_, alone, 1), rtol=1e-9)
+    few.partial_fit(X, y)
+    for half_life, wrong in (([30, 0.5], "0.5"), ((True, 5), "True"), ((), r"\(\)"), ((5, "auto"), "'auto'")):
+        with pytest.raises(ValueError, match=f"half_life.* must be .*{wrong}"):
+            NAGRegressor(half_life=half_life).fit(X, y)
+    with pytest.raises(ValueError, match=r"half_life.* must be .*\(5, 9\)"):
+        FTRLClassifier(half_life=(5, 9)).fit(X, y)
+    with pytest.raises(ValueError, match="half_life was"):
+        few.set_params(half_life=(30, 6)).partial_fit(X, y)
 
 
 @not_compiled

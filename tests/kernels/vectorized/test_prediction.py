@@ -65,7 +65,7 @@ def test_by_row_out_of_range(rng):
 
 @pytest.mark.parametrize("predicts", [predict, predict_by_row, predict_unit_free])
 def test_terms_that_leave_the_range_and_cancel(predicts):
-    """Two columns far outside of what was learnt, whose weights are as large: their sum is what it is in other units."""
+    """Two columns far outside of what was learnt, whose weights are large: their sum is what it is in other units."""
     X, y, far = np.array([[0.0, 0.0], [1e-11, -1e-11]]), np.array([0.0, 1.0]), np.ones((1, 2))
     found = []
     for power in (0, 1000):
