@@ -61,13 +61,15 @@ focus_rows : int or None, default=1000
     kept until then. A third one joins after five times as many, and from 40 times as many on finer ones, where losses
     go on falling. None is for never, which takes half of the time.
 half_life : float, "auto", tuple of float or None, default=None
-    Of all learners, for streams that change their nature: see `NAGClassifier`. ``"auto"`` takes about six times as
-    long. Regressors mix them by losses that count half after four half-lives, with ``"auto"`` after 1,280.
-half_life_ : ndarray of shape (6,) or (n_targets, 6)
+    Of all learners, for streams that change their nature: see `NAGClassifier`. With ``"auto"`` those of cells mix but
+    two beside infinity, of about as many rows as a tree has cells, and of eight times as many; it takes about two and a
+    half times as long as None. Regressors mix learners by losses that count half after four half-lives, with ``"auto"``
+    after 1,280.
+half_life_ : ndarray of shape (n_half_lives,) or (n_targets, n_half_lives)
     How much each half-life is trusted, with ``half_life="auto"``: the mean of its shares in all learners, by
     ``weights_``.
-half_lives_ : ndarray of shape (6,)
-    These half-lives.
+half_lives_ : ndarray of shape (n_half_lives,)
+    These half-lives, the longest one first.
 max_iter : int or "auto", default="auto"
     Passes of `fit` over the rows. ``"auto"`` finds out how many help, up to 8, by the loss on some rows that are held
     out, and then learns all rows in as many. All passes of a search are over 65,536 rows at most: of more than half of
