@@ -187,7 +187,7 @@ class _LinesCurvesCells(ToldNumbers):
         trees = {name: getattr(self, name) for name in ("n_trees", "depth", "max_columns", "random_state")}
         learner, exact, of_cells = self._learner(self.half_life), self._exact(), self.half_life
         if isinstance(of_cells, str):  # the shortest is of about as many rows as a tree has cells
-            shortest = _SHORTEST * 2.0 ** max(0, self.depth - _SHORTEST_UP_TO)
+            shortest = _SHORTEST * 2.0 ** min(max(0, self.depth - _SHORTEST_UP_TO), MOST_CUTS)
             of_cells = _APART * shortest, shortest
         parts = [
             (_LINES, OnlineCurves(**ranks, n_knots=0), learner),
@@ -229,6 +229,7 @@ class _LinesCurvesCells(ToldNumbers):
     def _check_parameters(self):
         super()._check_parameters()
         check_number("first_rows", self.first_rows, Integral, min_val=1)
+        check_number("depth", self.depth, Integral, min_val=1, max_val=MOST_CUTS)
         if self.focus_rows is not None:
             check_number("focus_rows", self.focus_rows, Integral, min_val=1, options=(None,))
 
@@ -518,11 +519,11 @@ class _LinesCurvesCells(ToldNumbers):
     def half_life_(self) -> np.ndarray:
         """How much each half-life is trusted, with ``half_life="auto"``."""
         model: Any = self
-        trusted: Any = 0.0
+        half_lives, trusted = self.half_lives_, []
         for weight, pipeline in zip(model.weights_, model.estimators_):
-            is_own = self.half_lives_[:, None] == pipeline[-1].half_lives_
-            trusted = trusted + weight * (pipeline[-1].half_life_ @ is_own.T)
-        return trusted
+            is_own = pipeline[-1].half_lives_[:, None] == half_lives
+            trusted.append(weight * (pipeline[-1].half_life_ @ is_own))
+        return np.sum(trusted, axis=0)
 
     @property
     def half_lives_(self) -> np.ndarray:

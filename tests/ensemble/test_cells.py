@@ -568,6 +568,9 @@ def test_what_a_model_is_made_of_may_not_change():
     for first_rows in (-(2**70), np.array([1.0, 2.0])):  # before it is read
         with pytest.raises(ValueError, match="'first_rows' parameter of NAGCellsRegressor must be an int"):
             NAGCellsRegressor(first_rows=first_rows).fit(X, Y)
+    for depth in ("deep", 10**6):
+        with pytest.raises(ValueError, match="'depth' parameter of NAGCellsRegressor must be an int"):
+            NAGCellsRegressor(depth=depth, half_life="auto").fit(X, Y)
     with pytest.raises(ValueError, match="'n_trees' parameter of OnlineCells .* must be an int"):
         NAGCellsRegressor(n_trees=0).fit(X, Y)
 
