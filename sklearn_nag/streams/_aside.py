@@ -62,7 +62,9 @@ class Aside:
         self.close()
         self._thread.join(seconds)
 
-    __del__ = close
+    def __del__(self) -> None:
+        if hasattr(self, "_calls"):  # else it was interrupted before
+            self.close()
 
 
 def _carry_out(calls):

@@ -171,3 +171,11 @@ def test_calls_aside():
 
 def _raise(error):
     raise error
+
+
+def test_one_that_was_interrupted_before_it_began_ends_quietly(monkeypatch):
+    unraisable = []
+    monkeypatch.setattr("sys.unraisablehook", unraisable.append)
+    object.__new__(Aside)
+    gc.collect()
+    assert not unraisable
