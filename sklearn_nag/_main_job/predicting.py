@@ -60,7 +60,8 @@ def parse(arguments):
         help="columns to copy, such as a key or the target; those of CSV files as they stand there, but for missing "
         "values and what the model has learnt as numbers or dates")  # fmt: skip
     add("--columns", nargs="+", metavar="NAME", help="features of a model that does not know its columns, in its order")
-    add("--fill", action="store_true", help="go on where columns are missing, new or changed, with a warning")
+    add("--fill", action="store_true",
+        help="go on where columns that were prepared are missing, new or changed, with a warning")  # fmt: skip
     add("--part", type=int, default=1_000_000, metavar="ROWS", help="after how many a part is written (%(default)s)")
     add("--n-hashed", type=int, default=2**16, metavar="N",
         help="columns that words are hashed to, of a model that does not know its columns (%(default)s)")  # fmt: skip
@@ -183,7 +184,9 @@ def names_of(model):
 def batches_of(options, model):
     """Batches of the files: tables for a model that knows its columns, arrays for others."""
     known, names, columns = columns_of(model), names_of(model), options.columns
-    if known is not None and options.fill:
+    if options.fill:
+        if known is None:
+            raise ValueError("--fill is for models that prepare their columns, as train saves them.")
         known.set_params(mismatch="fill")
         _fill_what_cannot_be_read(known)
     is_known = known is not None or bool(names)
@@ -198,7 +201,7 @@ def batches_of(options, model):
         columns = [*dict.fromkeys([*names, *options.keep])]
     return read_batches(
         options.files, None, columns=columns, frames=is_known, words=words_of(model, options.keep),
-        mismatch="fill" if known is not None and options.fill else "raise",
+        mismatch="fill" if options.fill else "raise",
         n_features=model.n_features_in_ if is_svmlight else None, **reading(options),
     )  # fmt: skip
 

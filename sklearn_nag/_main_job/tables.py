@@ -105,8 +105,6 @@ def read_own(path, target, *, most_rows, folds, encoding="utf-8", choices=None):
             more = " in two rows or more"
             if _is_number(y):
                 more += f"; --numbers {shlex.quote(target)} takes it for a quantity"
-            elif choose(read_table(frame[[target]]).columns[0], choices.kinds.get(target)).kind == DATES:
-                more += "; it holds dates, and targets are numbers or words"
     if y.nunique() < 2:
         raise ValueError(f"{path} has nothing to learn: rows with fewer than two values of {target!r}{more}.")
     if len(y) < 2 * folds:
@@ -164,6 +162,9 @@ def _target_reader(values, kind):
     if _is_number(values) or kind == WORDS:
         return None
     choice = choose(read_table(values.to_frame()).columns[0], kind)
+    if choice.kind == DATES and choice.has_days:
+        how = f"--as {shlex.quote(f'{values.name}={WORDS}')} takes each for a class"
+        raise ValueError(f"the target {values.name!r} holds dates: targets are numbers or words; {how}.")
     return NumberReader(**(choice.form or NumberForm())._asdict()) if choice.kind == NUMBERS else None
 
 

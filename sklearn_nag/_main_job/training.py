@@ -29,7 +29,7 @@ from ..preprocessing._frames import NUMBERS, WORDS
 from ..preprocessing._numbers import is_missing_word
 from ..preprocessing._prepare import TEXT, are_numbers
 from ..streams import Batches, fit_stream, read_batches
-from ..streams._read import ROWS_SHOWN, open_batches
+from ..streams._read import ROWS_SHOWN, TARGETS_ALONE
 from ..streams._sources import FORMATS, suffixes
 from ..streams._whole import check_writable, clear_beside, write_whole
 from .tables import LEADING_ZERO, MOST_CLASSES, add_choices, as_options, kinds_of
@@ -163,12 +163,11 @@ def train(options):
 
 
 def batches_of(options, columns, words=()):
-    """Batches of the files; without any ``columns``, of targets alone. Rows without a target are left out."""
-    read = open_batches if columns == [] else read_batches
+    """Batches of the files. Rows without a target are left out."""
     is_table = options.target is not None
     kinds = kinds_of(options.kinds, options.target)
     words = [*words, *(name for name, kind in kinds.items() if kind in (WORDS, TEXT))]
-    return read(
+    return read_batches(
         options.files, options.target, columns=columns, sample_weight=options.sample_weight,
         missing_target="drop" if is_table else "raise", transformer=None, frames=is_table, words=words,
         mismatch="fill" if options.fill and is_table and columns is None else "raise",
@@ -206,7 +205,7 @@ def learner(options):
     may_be_codes = kind is None and options.target is not None and not of_quantities
     if may_be_codes:
         keep_codes(options, -(-ROWS_SHOWN // options.batch_size))
-    targets = targets_of(batches_of(options, None if options.target is None else []), what)
+    targets = targets_of(batches_of(options, None if options.target is None else TARGETS_ALONE), what)
     if of_quantities:
         if next(targets, np.empty(0)).dtype.kind in "US":
             raise ValueError(f"{name} needs numbers as targets; {what} holds words.")
@@ -222,7 +221,7 @@ def learner(options):
 
 def keep_codes(options, n_batches=None):
     """Let a target be words if it has digits with leading zeros, which numbers would merge; return whether it has."""
-    targets = (y.tolist() for _, y, *_ in islice(batches_of(options, [], [options.target]), n_batches))
+    targets = (y.tolist() for _, y, *_ in islice(batches_of(options, TARGETS_ALONE, [options.target]), n_batches))
     words = (str(word) for some in chain([options.classes or ()], targets) for word in set(some))
     has_codes = any(re.fullmatch(LEADING_ZERO, word) for word in words)
     if has_codes:

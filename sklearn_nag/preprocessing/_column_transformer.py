@@ -43,22 +43,9 @@ class Columns(NamedTuple):
     kinds: tuple  # of each, as far as values have shown it; "" if no transformer takes it
 
 
-class _Missing(Column):
+def _missing(name, n_rows):
     """A column that is not there: all its values are missing."""
-
-    kind = EMPTY
-
-    def head(self):
-        return type(self)(self.name, 1)
-
-    def numbers(self):
-        return np.full(self.values, np.nan)
-
-    def words(self):
-        return np.full(self.values, None, dtype=object)
-
-    def dates(self):
-        return np.full(self.values, np.datetime64("NaT", "us"))
+    return Column(name, np.full(n_rows, None))
 
 
 class _Changed(Column):
@@ -92,6 +79,9 @@ class _Changed(Column):
     def words(self):
         return self.values.words()
 
+    def coded(self):
+        return self.values.coded()
+
     def dates(self):
         return self._read(lambda word: read_date(word, None), "datetime64[us]")
 
@@ -112,7 +102,8 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
     or, for transformers that take them, sparse matrices. A transformer gets arrays, whatever the table is:
 
     - float64, with NaN for missing values, where its columns hold numbers or booleans;
-    - objects, str or None, where they hold words (text, and categories of pandas and polars);
+    - objects, str or None, where they hold words: text, categories of pandas and polars, and numbers and booleans that
+      `OnlineTfidf` or encoders of words alone take;
     - datetime64, with NaT, where they hold dates. A time with a zone is what the clock shows there;
     - objects, where they hold several of these.
 
@@ -254,7 +245,11 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
         else:
             self._check_can_transform()
         columns = self._columns(table, first)
-        self._state = self._state._replace(kinds=self._kinds(columns))
+        kinds = [
+            column.kind if kind == EMPTY and column is not None and column.has_values else kind
+            for kind, column in zip(self._state.kinds, columns)
+        ]  # of all columns, also of those that show theirs now
+        self._state = self._state._replace(kinds=tuple(kinds))
         # The output is set as `transform` has it, for steps within steps.
         with undone_on_error(() if first else self._parts()), config_context(transform_output="default"):
             blocks = self._blocks(columns, table, refits, y)
@@ -293,7 +288,7 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
     def _head(self, entry, columns, table):
         """What comes out of a fitted transformer for the first row; None where nothing does."""
         _, step, places, single = entry
-        if is_left_out(step) and step != "passthrough":
+        if step == "drop":
             return None
         columns = [column and column.head() for column in columns]
         table = Table(table.names, columns, 1, None if table.array is None else table.array[:1])
@@ -332,10 +327,8 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
         self._made = {name: step if is_left_out(step) else clone(step) for name, step, *_ in self._fitted}
         used = {place for _, step, places, _ in self._fitted for place in places if step != "drop"}
         names = None if table.names is None else tuple(table.names)
-        twice = [name for name, count in Counter(names or ()).items() if count > 1]
-        for name in twice:
-            if used & {place for place in range(n) if names[place] == name}:
-                raise ValueError(f"X has {names.count(name)} columns {as_given(name)}; names must differ.")
+        if names is not None:
+            _check_once(Counter(names), [names[place] for place in used])
         self._state = Columns(names, tuple(EMPTY if place in used else "" for place in range(n)))
 
     def _with_absent(self, table):
@@ -348,7 +341,7 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
         if not absent:
             return table
         self._mismatch(f"X has no column {', '.join(map(as_given, absent))}", "its values are taken as missing")
-        columns = [_Missing(name, table.n_rows) for name in absent]
+        columns = [_missing(name, table.n_rows) for name in absent]
         return Table([*table.names, *absent], [*table.columns, *columns], table.n_rows, None)
 
     def _columns(self, table, first):
@@ -366,24 +359,35 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
                 self._check_names(table.names)
             for place in used:
                 name = state.names[place]
-                columns[place] = table.columns[found[name]] if name in found else _Missing(name, table.n_rows)
-        for place in used if table.array is None else ():
+                columns[place] = table.columns[found[name]] if name in found else _missing(name, table.n_rows)
+        if table.array is not None and all(_reads(step) != {WORDS} for _, step, *_ in self._fitted):
+            return columns
+        reads = {}  # what all that take a column read alone
+        for _, step, places, _ in self._fitted:
+            own = _reads(step)
+            for place in places if step != "drop" else ():
+                reads[place] = own if reads.get(place, own) == own else ()
+        for place in used:
             column, known = columns[place], state.kinds[place]
+            if column is None or (table.array is not None and reads[place] != {WORDS}):
+                continue
             try:
                 kind = column.kind
             except ValueError as error:  # it holds lists or the like
                 if self.mismatch == "raise":
                     raise
                 self._mismatch(str(error).rpartition(": ")[0], "its values are taken as missing")
-                columns[place], kind = _Missing(column.name, table.n_rows), EMPTY
+                columns[place], kind = _missing(column.name, table.n_rows), EMPTY
+            if kind == NUMBERS and reads[place] == {WORDS} and known in (EMPTY, WORDS):
+                columns[place] = _Changed(self._finite(column), WORDS)
+                continue
             before = f"held {known} in the first one"
-            takes_numbers = all(_reads(step) == {NUMBERS} for step in self._takers(place))
-            if known == EMPTY and takes_numbers and not column.is_nominal:
+            if known == EMPTY and reads[place] == {NUMBERS} and not column.is_nominal:
                 known, before = NUMBERS, "its transformer takes numbers"
             if EMPTY in (kind, known) or kind == known or self._read_alike(place, kind, known):
                 continue
             if not column.has_values:
-                columns[place] = _Missing(column.name, table.n_rows)
+                columns[place] = _missing(column.name, table.n_rows)
             elif not ((kind, known) == (NUMBERS, WORDS) and column.is_mixed):
                 columns[place] = changed = _Changed(column, known)
                 example = changed.unread() if kind == WORDS else ""
@@ -396,15 +400,12 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
                 )
         return columns
 
-    def _takers(self, place):
-        """The transformers that take a column."""
-        return [step for _, step, places, _ in self._fitted if place in places and step != "drop"]
-
     def _read_alike(self, place, *kinds):
         """Whether all that take a column make the same of these kinds."""
-        takers = [step for step in self._takers(place) if _reads(step).issuperset(kinds)]
-        may_raise = self.mismatch == "fill" and any(_reader(step).errors == "raise" for step in takers)
-        return not may_raise and takers == self._takers(place)
+        takers = [step for _, step, places, _ in self._fitted if place in places and step != "drop"]
+        if not all(_reads(step).issuperset(kinds) for step in takers):
+            return False
+        return self.mismatch == "raise" or all(_reader(step).errors != "raise" for step in takers)
 
     def _check_places(self, table):
         """Raise unless columns that have no names are as many as in the first table."""
@@ -424,9 +425,7 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
             return
         counts, known = Counter(names), {*state.names, *self.unused}
         used = [name for name, kind in zip(state.names, state.kinds) if kind]
-        for name in used:
-            if counts[name] > 1:
-                raise ValueError(f"X has {counts[name]} columns {as_given(name)}; names must differ.")
+        _check_once(counts, used)
         absent = [name for name in used if name not in counts]
         if absent:
             self._mismatch(f"X has no column {', '.join(map(as_given, absent))}", "its values are taken as missing")
@@ -442,27 +441,28 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
             raise ValueError(f"{what}; mismatch='fill' would go on with a warning.")
         warnings.warn(f"{what}; {filled}", UserWarning, stacklevel=2)
 
+    def _finite(self, column):
+        """A column without infinite numbers."""
+        numbers = np.array(column.numbers(), ndmin=2).T
+        return Column(column.name, numbers[:, 0]) if self._check_sizes(numbers, [column]) else column
+
     def _check_sizes(self, rows, columns):
-        """Raise for infinite numbers, or warn and take them for missing, naming columns as transformers cannot."""
+        """Raise for infinite numbers, or warn and take them for missing, naming columns; return whether any is."""
         with np.errstate(all="ignore"):
             if np.isfinite(rows.sum()) or not (infinite := np.isinf(rows)).any():
-                return
+                return False
         names = [as_given(column.name) for column, is_one in zip(columns, infinite.any(axis=0)) if is_one]
         self._mismatch(f"X contains infinity in column {', '.join(names)}", "it is taken as missing")
         rows[infinite] = np.nan
-
-    def _kinds(self, columns):
-        """Kinds of all columns, also of those that show theirs now."""
-        return tuple(
-            column.kind if kind == EMPTY and column is not None and column.has_values else kind
-            for kind, column in zip(self._state.kinds, columns)
-        )
+        return True
 
     def _group(self, columns, places, single, table, step):
         """The columns that a transformer takes, as an array or, for one of this package, as a table."""
         takes, reads = ((), ()) if single else (getattr(step, "_takes_tables", ()), _reads(step))
-        encodes = takes == (WORDS,) and not reads and hasattr(self, "_made")  # saved models may have other words
-        if table.array is not None:
+        encodes = reads == {WORDS} and hasattr(self, "_made")  # saved models may have other words
+        chosen = [columns[place] for place in places]
+        known = [self._state.kinds[place] for place in places]
+        if table.array is not None and not (WORDS in known and reads == {WORDS} and None not in chosen):
             rows = table.array[:, list(places)]
             unnamed = [Column(place, None) for place in places]
             if not sparse.issparse(rows):
@@ -473,11 +473,10 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
                 self._check_sizes(np.atleast_2d(abs(rows).nanmax(axis=0).toarray()), unnamed)
                 rows.data[infinite] = np.nan
             return rows[:, 0] if single and not sparse.issparse(rows) else rows
-        chosen = [columns[place] for place in places]
-        known = [self._state.kinds[place] for place in places]
         known = [NUMBERS if (kind, column.kind) == (EMPTY, NUMBERS) else kind for kind, column in zip(known, chosen)]
-        if encodes:  # as float64 makes one of several large numbers
-            known = [WORDS if _is_beyond_floats(column) else kind for kind, column in zip(known, chosen)]
+        for i, column in enumerate(chosen if encodes else ()):
+            if column.kind == NUMBERS and 2**53 <= np.fmax.reduce(np.abs(column.numbers()), initial=0.0) < np.inf:
+                known[i] = WORDS  # as float64 makes one of several
         kinds = set(known) - {EMPTY}
         as_table = len(kinds) == 1 and kinds.issubset(takes)
         others = takes and reads and any(column.kind not in (EMPTY, *kinds) for column in chosen)
@@ -487,18 +486,14 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
             rows = side_by_side([column.numbers() for column in chosen], table.n_rows)
             self._check_sizes(rows, chosen)
         elif kinds == {DATES}:
-            rows = np.empty((table.n_rows, len(places)), dtype="datetime64[us]")
-            for i, column in enumerate(chosen):
-                rows[:, i] = column.dates()
+            rows = np.column_stack([column.dates() for column in chosen])
         else:
             rows = np.empty((table.n_rows, len(places)), dtype=object)
             for i, (kind, column) in enumerate(zip(known, chosen)):
                 if kind == NUMBERS:
                     rows[:, i] = column.numbers()
-                elif kind == DATES:
-                    rows[:, i] = list(column.dates())
                 else:
-                    rows[:, i] = column.words()
+                    rows[:, i] = list(column.dates()) if kind == DATES else column.words()
         return rows[:, 0] if single else rows
 
     def _rows(self, X, first):
@@ -510,7 +505,7 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
         columns = self._columns(table, False)
         blocks = []
         for _, step, places, single in self._fitted:
-            if is_left_out(step) and step != "passthrough":
+            if step == "drop":
                 continue
             rows = self._group(columns, places, single, table, step)
             if getattr(type(step), "transform", None) is OnlineTransformer.transform:  # rows need no copy here
@@ -542,7 +537,7 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
     def _names_out(self, state, names):
         out = []
         for name, step, places, _ in self._fitted:
-            if is_left_out(step) and step != "passthrough":
+            if step == "drop":
                 continue
             own = names[list(places)]
             if not is_left_out(step):
@@ -632,8 +627,11 @@ def _distinct(names):
         yield name
 
 
-def _is_beyond_floats(column):
-    return column.kind == NUMBERS and 2**53 <= np.fmax.reduce(np.abs(column.numbers()), initial=0.0) < np.inf
+def _check_once(counts, names):
+    """Raise for a name that several columns have."""
+    for name in names:
+        if counts[name] > 1:
+            raise ValueError(f"X has {counts[name]} columns {as_given(name)}; names must differ.")
 
 
 def _reads(step):

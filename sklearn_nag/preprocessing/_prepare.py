@@ -50,7 +50,7 @@ _YEARS = 1900, 2100  # between which four digits are a year, where nobody has sa
 _DOUBTFUL = 2030  # a year from here on, of two digits, may have been in the last century
 _FEWEST_MONTHS = 3  # different ones, that make 201001 a month
 _SINCE, _UNTIL = 1e9, 2.1e9  # 2001 and 2036, as seconds: a column between them holds times
-_DIGIT = re.compile(r"\d")
+_MAY_BE_DATE = re.compile(r"(?s)(?=.*\d).*[-/.: ]")  # dates in words have digits, and marks beside them
 _KEPT = "kinds={{{name!r}: {kind!r}}} keeps them"
 
 
@@ -108,9 +108,9 @@ def _of_numbers(column, asked, kept):
     present = values[~np.isnan(values)]
     found = np.unique(present)
     choice = Choice(NUMBERS, "", len(found), len(values) - len(present), len(values))
-    n_words = 0  # floats do not tell large ones apart
-    if asked in (WORDS, TEXT) or (asked is None and len(found) == 1 and abs(found[0]) >= 2.0**53):
-        n_words = len({*column.coded()[1]} - {None})
+    are_one, n_words = asked is None and len(found) == 1 and 2.0**53 <= abs(found[0]) < np.inf, 0
+    if are_one or asked in (WORDS, TEXT):
+        n_words = len({*column.coded()[1]} - {None})  # floats do not tell large ones apart
     if asked in (WORDS, TEXT):
         return choice._replace(kind=WORDS, note=f"{n_words} words, as asked", n_different=n_words)
     times = _times_in(found)
@@ -118,11 +118,12 @@ def _of_numbers(column, asked, kept):
         return choice._replace(kind=DATES, note="dates, as asked", has_times=True)
     if asked is None:
         why, kind = "name rows", NUMBERS
-        if n_words > 1:
+        dtype = str(getattr(column.values, "dtype", getattr(column.values, "type", "")))
+        if are_one and (n_words > 1 or re.match("(?i)float|double", dtype)):  # as files are read
             why, kind = "are one as float64", WORDS
         elif (useless := _useless(choice)) is not None:
             return useless
-        if n_words > 1 or _name_rows(present, len(found), str(column.name), times is not None):
+        if kind == WORDS or _name_rows(present, len(found), str(column.name), times is not None):
             keep = kept.format(name=column.name, kind=kind)
             return choice._replace(kind=LEFT_OUT, note=f"left out: whole numbers that {why} ({keep})")
     if asked in (None, DATES) and times is not None:
@@ -276,11 +277,9 @@ def _are_codes(words):
 
 
 def _finite(word, form):
-    """A word as a number; ValueError where it is none, or infinite."""
+    """A word as a number; None where it is none, or infinite."""
     number = read_number(word, form)
-    if number is None or not np.isfinite(number):
-        raise ValueError(word)
-    return number
+    return None if number is None or not np.isfinite(number) else number
 
 
 def _other_form(numbers, form):
@@ -314,8 +313,12 @@ def _read(counts, read, least):
     found, others = {}, []
     for word, times in counts.items():
         try:
-            found[word] = read(word)
+            made = read(word)
         except ValueError:
+            made = None
+        if made is not None:
+            found[word] = made
+        else:
             others.append(word)
             n_others += times
             if n_others > (1.0 - least) * n_rows:
@@ -333,10 +336,11 @@ def _said_of(others, counts):
 
 def _as_dates(column, counts, choice, asked, kept, least):
     """The choice for words that are dates, but for few of them, or None."""
-    if not counts or not _may_be_dates(counts, least):
+    if _read(counts, _MAY_BE_DATE.match, least)[0] is None:
         return None
     form, dates, others = _best(counts, DATE_FORMATS, read_date, least)
-    if dates is None or (asked is None and form in _MONTHS and not _are_years(dates)):
+    years = dates and all(_YEARS[0] <= date.year <= _YEARS[1] for date in dates.values())  # four digits may be anything
+    if dates is None or (asked is None and form in _MONTHS and not years):
         return None
     has_days = form not in _TIMES
     how = "ISO8601" if form is None else form.replace("%", "")
@@ -353,22 +357,6 @@ def _as_dates(column, counts, choice, asked, kept, least):
         kind=DATES, note=note, form=form, has_times=has_times, has_days=has_days, n_missing=n_missing,
         has_others=bool(others),
     )  # fmt: skip
-
-
-def _are_years(dates):
-    """Whether years may be such: four digits before a hyphen may be anything."""
-    first, last = _YEARS
-    return all(first <= date.year <= last for date in dates.values())
-
-
-def _may_be_dates(counts, least):
-    """Whether words have digits, and marks beside them, as dates in words do."""
-
-    def read(word):
-        if not (_DIGIT.search(word) and any(mark in word for mark in "-/.: ")):
-            raise ValueError(word)
-
-    return _read(counts, read, least)[0] is not None
 
 
 def _all_dates(words, form):
@@ -487,7 +475,9 @@ def prepare(
         if count > 1:
             raise ValueError(f"the table has {count} columns {as_given(name)}; names must differ.")
         asked = LEFT_OUT if name in dropped else kinds.get(name)
-        choice = choose(_column(table, places[name]), asked, least=LEAST_READ)
+        if (column := table.columns[places[name]]) is None:
+            raise TypeError("Sparse data was passed, whose columns have no kinds; learners take it as it is.")
+        choice = choose(column, asked, least=LEAST_READ)
         made, group = _made(choice)
         beside = _by_number(group) if hasattr(learner, "set_numeric_columns") else []
         if say is not None:
@@ -506,13 +496,6 @@ def prepare(
     if learner is not None:
         steps.append(("learner", learner))
     return OnlinePipeline(steps)
-
-
-def _column(table, place):
-    column = table.columns[place]
-    if column is None:
-        raise TypeError("Sparse data was passed, whose columns have no kinds; learners take it as it is.")
-    return column
 
 
 def _made(choice):

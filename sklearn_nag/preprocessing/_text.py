@@ -15,7 +15,7 @@ from sklearn.preprocessing import normalize
 from ..estimators._parameters import check_flag, check_number, check_option
 from ..estimators._validation import as_numpy
 from ._base import OnlineTransformer, table_in
-from ._frames import as_word, read_table
+from ._frames import WORDS, as_word, read_table
 from ._words import added_up, counted_since, encoded, hasher, names_of_places
 
 
@@ -100,6 +100,7 @@ class OnlineTfidf(OnlineTransformer):
     """
 
     _state: Documents
+    _reads = frozenset((WORDS,))
     _input_tags = ("string",)
 
     def __init__(

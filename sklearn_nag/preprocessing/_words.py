@@ -38,6 +38,7 @@ class Coded(NamedTuple):
 class _OfWords(OnlineTransformer):
     """Base of the encoders of words: rows are `Coded`."""
 
+    _reads = frozenset((WORDS,))
     _takes_tables = (WORDS,)
     _input_tags = "allow_nan", "categorical", "string"
 

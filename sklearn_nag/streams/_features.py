@@ -70,28 +70,23 @@ class TableReader:
             if where != file and isinstance(where, Path):  # rows of other tables are counted through all of them
                 file, n_rows = where, 0
             if schema is None or not table.schema.equals(schema, check_metadata=True):
-                schema = table.schema
-                found = self._features(where, schema)
+                found = self._features(where, table.schema)
                 features = found if features is None or self.takes_any else features
-                _check_layout(where, schema, found, features)
-                _check_words(where, schema, () if self.frames else features, words)
+                _check_layout(where, table.schema, found, features)
+                _check_words(where, table, () if self.frames else features, words)
+                if schema is None or self.frames:  # others may have no words by chance
+                    schema = table.schema
             for start in range(0, table.num_rows, batch_size):
                 rows = table.slice(start, batch_size)
                 numbers = np.arange(n_rows + start, n_rows + start + rows.num_rows)
-                if self.drop and (gaps := self._without_target(rows)).any():
+                gaps = [_gaps(_decoded(rows, name)) for name in self.targets if self.drop]
+                if (gaps := np.any(gaps, axis=0)).any():
                     self.n_left_out += int(gaps.sum())
                     rows, numbers = rows.filter(import_pyarrow().array(~gaps)), numbers[~gaps]
                 if rows.num_rows:
-                    _check_words(where, schema, self.targets, words, are_targets=True)
+                    _check_words(where, table, self.targets, words, are_targets=True)
                     yield self._read(rows, features, words, Place(where, numbers))
             n_rows += table.num_rows
-
-    def _without_target(self, table):
-        """Which rows lack a target: NaN is none, in Arrow a value."""
-        gaps = np.zeros(table.num_rows, dtype=bool)
-        for name in self.targets:
-            gaps |= _decoded(table, name).is_null(nan_is_null=True).to_numpy(zero_copy_only=False)
-        return gaps
 
     def _features(self, where, schema):
         """Names of the columns of one table that are features."""
@@ -148,7 +143,8 @@ class TableReader:
             )
         if column.null_count:  # a missing word is a word of its own
             codes = np.where(np.isnan(codes), len(words), codes).astype(np.int64)
-        table = self.hasher.transform([[_hashed(name, word)] for word in [*words, None]])
+        keys = [hashed_word(name, as_word(word)) for word in [*words, None]]  # 1.0 in one table is 1 in another
+        table = self.hasher.transform([[key] for key in keys])
         return sparse.csr_array(table[codes])
 
 
@@ -185,11 +181,6 @@ def _with_codes(table):
     return batch.replace_schema_metadata(table.schema.metadata)
 
 
-def _hashed(name, word):
-    """What is hashed for a word, or for a missing one, None, in a column: 1.0 in one table is 1 in another."""
-    return hashed_word(name, as_word(word))
-
-
 def _index_of_pandas(schema):
     """Columns that are the index of a frame of pandas: by its metadata, or by their names where these are lost."""
     index = (schema.pandas_metadata or {}).get("index_columns", [])
@@ -208,19 +199,25 @@ def _check_layout(where, schema, found, features):
             )
 
 
-def _check_words(where, schema, names, words, are_targets=False):
+def _check_words(where, table, names, words, are_targets=False):
     """Raise unless the same columns hold words as before; ``words`` says which do, and is filled by the first table."""
     types = import_pyarrow().types
     for name in names:
-        kind = schema.field(name).type
+        kind = table.schema.field(name).type
         if are_targets and types.is_dictionary(kind):  # targets are taken as what they stand for
             kind = kind.value_type
-        if types.is_null(kind):  # of which nothing is there
+        may_lack = words.get(name) and types.is_floating(kind) and not are_targets  # as pandas has missing words
+        if types.is_null(kind) or (may_lack and _gaps(table.column(name)).all()):  # of which nothing is there
             continue
         holds = _holds_words(kind)
         if words.setdefault(name, holds) != holds:
             here, first = ("words", "none") if holds else (str(kind), "words")
             raise ValueError(f"{where} holds {here} in column {name!r}, which holds {first} in the first table.")
+
+
+def _gaps(column):
+    """Which values are missing: NaN is none, in Arrow a value."""
+    return column.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)
 
 
 def _holds_words(kind):

@@ -34,6 +34,7 @@ from ._sources import (
 
 ROWS_SHOWN = 100_000  # by which it is decided what columns are
 _BYTES_SHOWN = 2**26
+TARGETS_ALONE: list = []  # as ``columns``
 SIZES = "sizes of files"  # the name of a setting
 _SVMLIGHT_BLOCK = 2**21  # bytes
 _MOST_BYTES = 2**30  # of a row; pyarrow counts those of a block in 32 bits
@@ -262,8 +263,11 @@ def read_batches(
     check_number("n_features", n_features, Integral, min_val=1, options=(None,))
     check_number("max_row_bytes", max_row_bytes, Integral, min_val=1, max_val=_MOST_BYTES)
     _check_target(target, sample_weight)
-    _check_transformer(transformer)
-    if columns is not None:
+    if not (transformer is None or callable(getattr(transformer, "transform", None))):
+        raise TypeError(f"transformer is {transformer!r:.80}; it must be a fitted transformer, or None.")
+    if hasattr(transformer, "fit"):
+        check_is_fitted(transformer)
+    if columns is not None and columns is not TARGETS_ALONE:
         columns = _checked_columns(columns, target, sample_weight)
     check_encoding(encoding)
     if isinstance(words, str) or not all(isinstance(name, str) for name in words):
@@ -275,98 +279,16 @@ def read_batches(
         )
     if frames and transformer is not None:
         raise ValueError("frames=True and a transformer do not go together: put it before the learner.")
-    if delimiter is not None and not _can_separate(delimiter):
+    can_separate = isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii()
+    if not (delimiter is None or (can_separate and delimiter not in '"\r\n')):
         raise ValueError(
             f"delimiter is {delimiter!r}; it must be one ASCII character, such as ';', and no quote or line end."
         )
-    return open_batches(
-        source, target, columns=columns, sample_weight=sample_weight, missing_target=missing_target,
-        batch_size=batch_size, n_hashed=n_hashed, transformer=transformer, frames=bool(frames), mismatch=mismatch,
-        words=list(words), delimiter=delimiter, encoding=encoding, n_features=n_features, zero_based=bool(zero_based),
-        max_row_bytes=int(max_row_bytes),
-    )  # fmt: skip
-
-
-def _can_separate(delimiter):
-    """Whether a delimiter is one that fields can have between them."""
-    return isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii() and delimiter not in '"\r\n'
-
-
-def check_encoding(encoding):
-    """Raise unless Python knows an encoding of text by this name."""
-    try:
-        "".encode(encoding)
-    except (LookupError, TypeError, ValueError):
-        raise ValueError(
-            f"there is no encoding {encoding!r}; well known are utf-8, latin-1, cp1252 and utf-16."
-        ) from None
-
-
-def _check_target(target, sample_weight):
-    """Raise unless the target is a name, a list of names, or None, and the weights are another column, or None."""
-    if sample_weight is not None and not isinstance(sample_weight, str):
-        raise TypeError(f"sample_weight is {sample_weight!r}; it must be the name of a column, or None.")
-    names = [] if target is None else [target] if isinstance(target, str) else target
-    if not (isinstance(names, list | tuple) and all(isinstance(name, str) for name in names)) or target in ([], ()):
-        raise TypeError(f"target is {target!r}; it must be the name of a column, a list of names, or None.")
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"target has {twice!r} twice; each column is named once.")
-    if sample_weight in names:
-        raise ValueError(f"sample_weight is {sample_weight!r}, which is target: weights are a column of their own.")
-
-
-def _check_transformer(transformer):
-    """Raise unless it is None or can transform rows."""
-    if transformer is None:
-        return
-    if not callable(getattr(transformer, "transform", None)):
-        raise TypeError(f"transformer is {transformer!r:.80}; it must be a fitted transformer, or None.")
-    if hasattr(transformer, "fit"):
-        check_is_fitted(transformer)
-
-
-def _checked_columns(columns, target, sample_weight):
-    """The names of features as a list; raise where they cannot be."""
-    if isinstance(columns, str) or not isinstance(columns, Iterable):
-        raise ValueError(f"columns is {columns!r}; it must be a list of names, such as [{str(columns)!r}].")
-    columns = list(columns)
-    if not columns:
-        raise ValueError("columns is empty; it must name at least one feature, or be None for all.")
-    others = {"target": [target] if isinstance(target, str) else target or [], "sample_weight": [sample_weight]}
-    for parameter, names in others.items():
-        both = [name for name in names if name in columns]
-        if both:
-            raise ValueError(f"columns has {both[0]!r}, which is {parameter}: it cannot be a feature.")
-    if len(set(columns)) < len(columns):
-        twice = next(name for name in columns if columns.count(name) > 1)
-        raise ValueError(f"columns has {twice!r} twice; each feature is named once.")
-    return columns
-
-
-def open_batches(
-    source,
-    target,
-    *,
-    columns,
-    sample_weight,
-    missing_target,
-    batch_size,
-    n_hashed,
-    transformer,
-    frames,
-    mismatch="raise",
-    words,
-    delimiter,
-    encoding,
-    n_features,
-    zero_based,
-    max_row_bytes,
-):
-    """What `read_batches` returns, of parameters that it has checked; ``columns=[]`` is for targets alone."""
+    frames, zero_based, words, max_row_bytes = bool(frames), bool(zero_based), list(words), int(max_row_bytes)
     paths = apart(find_paths, source)
+    sizes = apart(lambda: [path.stat().st_size for path in paths or ()])
     settings = {
-        "files": [path.name for path in paths or ()], SIZES: apart(_sizes, paths or ()),
+        "files": [path.name for path in paths or ()], SIZES: sizes,
         "target": target, "columns": columns, "sample_weight": sample_weight, "n_hashed": n_hashed,
         "transformer": transformer, "frames": frames, "delimiter": delimiter, "encoding": encoding,
         "n_features": n_features, "zero_based": zero_based, "words": sorted(words) or None,
@@ -400,7 +322,10 @@ def open_batches(
             n_left_out = 0
             return chain.from_iterable(svmlight_rows(path, _SVMLIGHT_BLOCK, max_row_bytes, load) for path in paths)
 
-        return Batches(lambda: _read_ahead(_cut(read(), batch_size)), None, repeatable, settings,
+        def cut():
+            return ((X, np.asarray(y)) for X, y, _ in cut_batches(read(), None, None, batch_size))
+
+        return Batches(lambda: _read_ahead(cut()), None, repeatable, settings,
                        left_out=lambda: int(n_left_out), lasting=True)  # fmt: skip
     reader = TableReader(
         target, columns, sample_weight, n_hashed, transformer, frames, missing_target == "drop", mismatch == "fill",
@@ -445,13 +370,46 @@ def open_batches(
                    lambda: reader.n_left_out, lasting=paths is not None)  # fmt: skip
 
 
-def _sizes(paths):
-    return [path.stat().st_size for path in paths]
+def check_encoding(encoding):
+    """Raise unless Python knows an encoding of text by this name."""
+    try:
+        "".encode(encoding)
+    except (LookupError, TypeError, ValueError):
+        raise ValueError(
+            f"there is no encoding {encoding!r}; well known are utf-8, latin-1, cp1252 and utf-16."
+        ) from None
 
 
-def _cut(batches, batch_size):
-    for X, y, _ in cut_batches(batches, None, None, batch_size):
-        yield X, np.asarray(y)
+def _check_target(target, sample_weight):
+    """Raise unless the target is a name, a list of names, or None, and the weights are another column, or None."""
+    if sample_weight is not None and not isinstance(sample_weight, str):
+        raise TypeError(f"sample_weight is {sample_weight!r}; it must be the name of a column, or None.")
+    names = [] if target is None else [target] if isinstance(target, str) else target
+    if not (isinstance(names, list | tuple) and all(isinstance(name, str) for name in names)) or target in ([], ()):
+        raise TypeError(f"target is {target!r}; it must be the name of a column, a list of names, or None.")
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"target has {twice!r} twice; each column is named once.")
+    if sample_weight in names:
+        raise ValueError(f"sample_weight is {sample_weight!r}, which is target: weights are a column of their own.")
+
+
+def _checked_columns(columns, target, sample_weight):
+    """The names of features as a list; raise where they cannot be."""
+    if isinstance(columns, str) or not isinstance(columns, Iterable):
+        raise ValueError(f"columns is {columns!r}; it must be a list of names, such as [{str(columns)!r}].")
+    columns = list(columns)
+    if not columns:
+        raise ValueError("columns is empty; it must name at least one feature, or be None for all.")
+    others = {"target": [target] if isinstance(target, str) else target or [], "sample_weight": [sample_weight]}
+    for parameter, names in others.items():
+        both = [name for name in names if name in columns]
+        if both:
+            raise ValueError(f"columns has {both[0]!r}, which is {parameter}: it cannot be a feature.")
+    if len(set(columns)) < len(columns):
+        twice = next(name for name in columns if columns.count(name) > 1)
+        raise ValueError(f"columns has {twice!r} twice; each feature is named once.")
+    return columns
 
 
 def _read_ahead(batches):

@@ -322,6 +322,8 @@ def test_stopped_as_it_removes_its_parts_and_started_again(run, tmp_path, monkey
         (["model.joblib", "rows.csv", "--out", "out.csv", "--columns", "size"], "this one does"),
         (["plain.pkl", "rows.csv", "--out", "out.csv", "--keep", "key"], "--keep is for models that know"),
         (["named.pkl", "rows.csv", "--out", "out.csv", "--columns", "size"], "this one does"),
+        (["named.pkl", "rows.csv", "--out", "out.csv", "--fill"], "--fill is for models that prepare their columns"),
+        (["plain.pkl", "rows.csv", "--out", "out.csv", "--fill"], "their columns, as train saves them."),
         (["named.pkl", "rows.csv", "--out", "out.csv", "--keep", "z"], "rows.csv has no column 'z'; its columns are"),
         (["named.pkl", "rows.svm", "--out", "out.csv"], "svmlight files have no names of columns"),
         (["named.pkl", "rows.csv", "--out", "out.csv"], "Input X contains NaN in row 0, column 0 ('size')"),

@@ -240,8 +240,9 @@ def test_a_quantity_that_is_mostly_the_same(ugly):
         ({"y": {i: f"w{i}" for i in range(60)}}, "fewer than two values of 'y' in two rows or more."),
         (
             {"y": {i: f"2024-{1 + i // 28:02}-{1 + i % 28:02}" for i in range(60)}},
-            "fewer than two values of 'y' in two rows or more; it holds dates, and targets are numbers or words.",
+            "the target 'y' holds dates: targets are numbers or words; --as y=words takes each for a class.",
         ),
+        ({"y": {i: f"0{1 + i % 3}.02.2024" for i in range(60)}}, "the target 'y' holds dates"),
         ({"a": dict.fromkeys(range(60), "1"), "b": dict.fromkeys(range(60), "")}, "has no column to learn 'y' from"),
     ],
 )
@@ -249,6 +250,13 @@ def test_tables_that_no_learner_takes(ugly, changes, message):
     with pytest.raises(ValueError, match=".") as raised:
         read(ugly(**changes))
     assert message in str(raised.value)
+
+
+def test_dates_are_classes_where_that_is_asked_for_and_times_of_the_day_anyway(ugly):
+    days, times = {i: f"2024-0{1 + i % 3}-01" for i in range(60)}, {i: f"{i % 3}:{i % 2}" for i in range(60)}
+    asked = Choices(kinds={"y": "words"})
+    assert "  'y' is the target: classification, 3 classes" in read(ugly(y=days), choices=asked).notes
+    assert "  'y' is the target: classification, 6 classes" in read(ugly(y=times)).notes
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,8 @@ from sklearn_nag.preprocessing import (
     OnlineColumnTransformer,
     OnlineImputer,
     OnlineOneHotEncoder,
+    OnlineOrdinalEncoder,
+    OnlineTfidf,
     make_online_pipeline,
     prepare,
 )
@@ -466,8 +468,50 @@ def test_rows_of_a_mixed_column_may_be_numbers():
     columns = OnlineColumnTransformer([("words", OnlineOneHotEncoder(5), ["a"])]).partial_fit(frame)
     whole = columns.transform(frame).toarray()
     assert np.array_equal(np.vstack([columns.transform(frame[i : i + 1]).toarray() for i in range(20)]), whole)
-    with pytest.raises(ValueError, match="column 'a' holds numbers in this table, and held words"):
-        columns.transform(pd.DataFrame({"a": [1.0]}))
+    np.testing.assert_array_equal(columns.transform(pd.DataFrame({"a": [1.0]})).toarray(), whole[:1])
+
+
+TRUTHS = [True, False, True, True]
+ALIKE = {
+    "numbers": [["1", "2", "1", "x"], [1, 2, 1, "x"], ["1", "2", "1", "1"], [1, 2, 1, 1], [1.0, 2.0, 1.0, 1.0]],
+    "booleans": [["True", "False", "True", "x"], [*TRUTHS[:3], "x"], list(map(str, TRUTHS)), TRUTHS],
+}
+
+
+@pytest.mark.parametrize("columns", ALIKE.values(), ids=ALIKE)
+@pytest.mark.parametrize("table", [pd.DataFrame, lambda given: np.array(given["a"])[:, None]])
+@pytest.mark.parametrize(
+    "encoder",
+    [
+        OnlineOneHotEncoder(5, sparse_output=False),
+        make_online_pipeline(OnlineOrdinalEncoder(5)),
+        HashingEncoder(16),
+        OnlineTfidf(16, analyzer="char"),
+    ],
+)
+def test_encoders_of_words_read_numbers_and_booleans_as_words_whichever_come_first(columns, table, encoder):
+    tables = [table({"a": values}) for values in columns]
+    place = [0] if isinstance(tables[0], np.ndarray) else ["a"]
+    made = [OnlineColumnTransformer([("words", encoder, place)]).fit(first) for first in tables]
+    for one in made:
+        assert one.kinds_ == ("words",)
+        rows = [stacked([one.transform(later), sparse.csr_array((4, 0))], 4).toarray()[:3] for later in tables]
+        for later in rows:
+            np.testing.assert_array_equal(later, rows[0])
+        assert one.partial_fit(tables[0]).kinds_ == ("words",)
+    if not isinstance(encoder, OnlineTfidf):
+        sklearn_nag.merge([made[0], made[-1]])
+
+
+def test_declared_words_stay_words_where_digits_come_first():
+    digits, words = pd.DataFrame({"zip": [10115, 20095] * 20}), pd.DataFrame({"zip": ["10115", "EC1A"] * 20})
+    y = np.tile([0.0, 1.0], 20)
+    model = prepare(digits, NAGRegressor(), kinds={"zip": "words"}).partial_fit(digits, y).partial_fit(words, y)
+    assert {"zip=10115", "zip=EC1A"} <= {*model[:-1].get_feature_names_out()}
+    assert model.predict(digits[:1]) == model.predict(words[:1])
+    undeclared = prepare(digits, NAGRegressor(), kinds={"zip": "numbers"}).partial_fit(digits, y)
+    with pytest.raises(ValueError, match="column 'zip' holds words in this table, and held numbers.*'EC1A'"):
+        undeclared.predict(words)
 
 
 def test_dates_that_cannot_be_read_are_named_by_their_column(rng):
@@ -510,15 +554,17 @@ def test_whole_numbers_that_floats_do_not_tell_apart_are_words_of_their_own(tabl
 
 
 def test_words_of_small_numbers_and_booleans_stay_beside_large_numbers():
-    """Saved models know them so."""
     frame = pd.DataFrame({"id": [2**60, 2**60 + 1], "flag": [True, False], "size": [1.0, 0.5], "town": ["Rome", None]})
     for names in (["id", "flag", "size", "town"], ["flag", "size"]):
         columns = OnlineColumnTransformer([("words", OnlineOneHotEncoder(9), names)]).fit(frame)
         known = dict(zip(names, map(list, columns.named_transformers_["words"].categories_)))
-        assert (known["flag"], known["size"]) == (["1", "0"], ["1", "0.5"])
+        assert (known["flag"], known["size"]) == (["True", "False"], ["1", "0.5"])
     columns = OnlineColumnTransformer([("words", OnlineOneHotEncoder(9), ["id"])])
     with pytest.raises(ValueError, match="infinity in column 'id'"):
         columns.fit(frame.assign(id=[2.0**60, np.inf]))
+    with pytest.warns(UserWarning, match="infinity in column 'id'; it is taken as missing"):
+        columns.set_params(mismatch="fill").fit(frame.assign(id=[2.0**60, np.inf]))
+    assert list(columns.named_transformers_["words"].categories_[0]) == [str(2**60), None]
 
 
 def test_an_array_of_numbers_has_no_dates():

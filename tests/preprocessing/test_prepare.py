@@ -49,6 +49,7 @@ FEW_AGAIN = RNG.choice(9 * 10**7, N, replace=False) + 10**7
 FEW_AGAIN[:15] = FEW_AGAIN[15:30]
 TWO_DIGITS = [f"{x:.2f}" for x in RNG.uniform(1, 99, N)]
 
+ONE_AS_FLOATS = "left out: whole numbers that are one as float64 (kinds={'c': 'words'} keeps them)"
 NUMBERS_LEFT_OUT = "left out: whole numbers that name rows (kinds={'c': 'numbers'} keeps them)"
 
 
@@ -74,8 +75,11 @@ NUMBERS_LEFT_OUT = "left out: whole numbers that name rows (kinds={'c': 'numbers
         (["x"] * N, "left out: one value only"),
         ([None] * N, "left out: no values"),
         (["?", "n/a"] * (N // 2), "left out: no values"),
-        (2**60 + np.arange(100), "left out: whole numbers that are one as float64 (kinds={'c': 'words'} keeps them)"),
+        (2**60 + np.arange(100), ONE_AS_FLOATS),
+        (2.0**63 + np.arange(100), ONE_AS_FLOATS),  # as a file has been read
+        ([str(2**63 + i % 4) for i in range(N)], ONE_AS_FLOATS),
         ([2**60] * N, "left out: one value only"),
+        ([2.0**52] * N, "left out: one value only"),
     ],
 )
 def test_what_says_nothing_of_new_rows_is_left_out(values, note):

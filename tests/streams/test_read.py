@@ -503,6 +503,24 @@ def test_later_tables_may_lack_all_words_of_a_column(make, tmp_path):
         list(read_batches(make([first.assign(word="x"), first.assign(word=None)], tmp_path), "word"))
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        written,
+        lambda frames, folder: frames,
+        lambda frames, folder: [pl.from_pandas(frame, nan_to_null=False) for frame in frames],
+    ],
+)
+def test_later_tables_may_have_nan_for_all_words_of_a_column(make, tmp_path):
+    first = pd.DataFrame({"a": [1.0, 2.0], "word": ["x", None], "y": [0, 1]})
+    missing = first.assign(word=np.nan)
+    rows, _ = gathered(read_batches(make([first, missing, first], tmp_path), "y", n_hashed=64))
+    np.testing.assert_array_equal(rows[[2, 3], 1:], rows[[1, 1], 1:])
+    np.testing.assert_array_equal(rows[4:], rows[:2])
+    with pytest.raises(ValueError, match="holds double in column 'word', which holds words in the first table"):
+        list(read_batches(make([first, missing, first.assign(word=1.0)], tmp_path), "y"))
+
+
 def test_numbers_where_the_first_table_has_words():
     frames = [pd.DataFrame({"a": ["x"], "y": 0}), pd.DataFrame({"a": [1], "y": 0})]
     with pytest.raises(
