@@ -382,7 +382,7 @@ def learn_dense(
                         inner += table[f.weight + k, i] * v[i]
                     inner *= potential(table, f, rule, clock, Gamma, k)
                     heads[PREDICTION, k] = 0.0 if new else inner / root
-                    heads[CLIPPED, k] = averaged[k] / root if rule.averaged else heads[PREDICTION, k]
+                    heads[CLIPPED, k] = in_range(averaged[k] / root) if rule.averaged else heads[PREDICTION, k]
                 if not suffer_bounded(heads, rule, loss, clock, before, c, target, losses, largest_gradient):
                     return False
                 for k in range(n_heads):

@@ -49,7 +49,7 @@ def _learn_row(state, loss, target_rows, i, x, c, played):
     state.largest_weight = float(max(state.largest_weight, c))
     factor = played_factor(np.add.reduce(q * q, axis=1) - state.Gamma, state.rule.alpha, state.largest_weight)
     p = factor * inner / root
-    played[i] = averaged / root if state.rule.averaged else p
+    played[i] = np.clip(averaged / root, -LARGEST, LARGEST) if state.rule.averaged else p
     g = suffer_bounded(state, loss, target_rows, i, p)
     q -= (root * g)[:, None] * v
     state.Gamma[:] += c * g * g * np.add.reduce(v * v)

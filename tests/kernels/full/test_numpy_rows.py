@@ -113,3 +113,14 @@ def test_an_average_is_finite_whatever_columns_and_weights_grow_by(kernel):
         clf = ScaleInvariantClassifier(invariance="full").partial_fit(X, [0, 1, 1, 0], [0, 1], sample_weight=weight)
         clf.partial_fit(X, [0, 1, 1, 0], sample_weight=weight)
         assert np.isfinite(clf.decision_function(X)).all()
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_a_light_row_far_beyond_all_before_is_learnt(kernel):
+    """What the average predicts for it is the largest double, before that is divided by the root of its weight."""
+    X, weight = np.array([[1e-92], [0.0], [-1e245]]), np.array([1.0, 1.0, 0.1])
+    with config_context(kernel=kernel):
+        clf = ScaleInvariantClassifier(invariance="full")
+        played = clf._play(X, [1, 0, 1], sample_weight=weight, classes=[0, 1])
+    assert played[2, 0] == -np.finfo(float).max
+    assert np.isfinite(clf.decision_function(X)).all()
