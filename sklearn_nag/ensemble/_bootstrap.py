@@ -238,7 +238,7 @@ class OnlineBootstrap(LearnsInPlace, MetaEstimatorMixin, BaseEstimator):
         return [model.set_params(**seeds) for model in models]
 
     def _learn(self, method, models, X, y, sample_weight, options, begin):
-        """Let the learner, the first of the models, and its copies learn rows, from the number ``begin`` on."""
+        """Let the learner, the first of the models, and its copies learn rows, numbered from ``begin``."""
         first, copies = models[0], models[1:]
         if is_classifier(first):
             check_one_class_a_row(y, type(self).__name__)
@@ -264,7 +264,8 @@ class OnlineBootstrap(LearnsInPlace, MetaEstimatorMixin, BaseEstimator):
         except BaseException:  # what other threads are learning meanwhile can be undone only when they have
             has_failed.set()
             for lock in at_work:
-                lock.acquire()
+                with lock:
+                    pass
             raise
         self.estimator_, self.estimators_, self.n_rows_ = first, copies, begin + n_rows
 

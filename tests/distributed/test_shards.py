@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import SGDClassifier, SGDRegressor
 from sklearn.metrics import log_loss
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from sklearn_nag import (
     FTRLClassifier,
@@ -23,6 +24,7 @@ from sklearn_nag import (
     kernels,
     merge,
 )
+from sklearn_nag.constraints import Box
 from sklearn_nag.distributed import shard_fit
 from sklearn_nag.distributed._rounds import (
     FAN_IN,
@@ -82,7 +84,8 @@ def equal_runs(rows, n):
 
 
 @pytest.mark.parametrize(
-    ("n_shards", "rounds", "factor"), [(1, 9, None), (9, 1, 3), (100, 1, 4), (100, 6, 6), (100, 20, 8), (49, 20, 7)]
+    ("n_shards", "rounds", "factor"),
+    [(1, 9, None), (2, 1, 2**0.5), (9, 1, 3), (100, 1, 4), (100, 6, 6), (100, 20, 8), (49, 20, 7)],
 )
 def test_how_long_steps_are(n_shards, rounds, factor):
     factors = []
@@ -103,6 +106,45 @@ def test_how_long_steps_are(n_shards, rounds, factor):
         lambda pair, piece: [0.0, 1.0],
     )
     assert factors == ([] if factor is None else [factor, 1.0])
+
+
+@pytest.mark.parametrize(("rounds", "renewed"), [(1, 0), (4, 2)])
+def test_what_is_led_learnt_and_merged_of_what(rounds, renewed):
+    """Of nine shards, where a merge takes eight models; the last shard has no rows in the first round."""
+
+    def learn(start, pieces):
+        return [("learnt", start, piece) for piece in pieces if piece[1] > piece[0]]
+
+    pieces = [[(k, k + 1) for k in range(10 * r, 10 * r + 9)] for r in range(rounds)]
+    pieces[0][8] = (8, 8)
+    model = run_rounds(
+        "first",
+        pieces,
+        0.5,
+        lambda function, *arguments: (function.__name__, *arguments),
+        learn,
+        lambda models, start: ("merged", models, start),
+        lambda pair, piece: (pair, piece),
+    )
+    before = base = ("begin", "first", [("first", piece) for piece in pieces[0][:8]], 0.5, 3.0)
+    for r in range(rounds):
+        start = ("lead", base, before, 1.0 - 9**-0.25, r == renewed)
+        merged = ("merged", learn(start, pieces[r][:8]), start)
+        before, base = base, merged if r == 0 else ("merged", [merged, ("learnt", start, pieces[r][8])], start)
+        if r == 0:
+            base = ("join_first", base, start, "first")
+    assert model == ("with_steps", base, 0.5, 1.0)
+
+
+@pytest.mark.parametrize("n_shards", [1, 2, 32, 33, 64, 65, 1000])
+def test_some_shards_judge_the_first_model(n_shards):
+    """Those that have rows: all, or at most 32 at equal distances."""
+    judges = []
+    pieces = [[(0, 0), *((i, i + 1) for i in range(n_shards)), (n_shards, n_shards)]]
+    call, nothing = (lambda *arguments: None), (lambda base, pieces: [])
+    run_rounds(None, pieces, None, call, nothing, None, lambda pair, piece: judges.append(piece[0]))
+    distance = next(d for d in itertools.count(1) if len(range(0, n_shards, d)) <= 32)
+    assert judges == list(range(0, n_shards, distance))
 
 
 LEARNERS = [
@@ -167,8 +209,10 @@ def test_one_shard_is_one_model():
 
 
 def test_more_shards_than_rows():
-    model = shard_fit(NAGClassifier(), X[:10], Y[:10], n_shards=40, rounds=3)
-    assert model.t_ == 10
+    for n in (1, 10):
+        assert shard_fit(NAGClassifier(), X[:n], Y[:n], classes=[0, 1], n_shards=40, rounds=3).t_ == n
+    with pytest.raises(ValueError, match="there are no rows to learn from"):
+        shard_fit(NAGClassifier(), X[:0], Y[:0], classes=[0, 1])
 
 
 def test_more_rounds_are_nearer_to_one_model():
@@ -221,6 +265,8 @@ def test_what_shards_begin_with(learns):
     assert pair[1].n_features_in_ == 1
     judged = [judge(pair, [(X[i : i + 20], y[i : i + 20], None)]) for i in range(30, 330, 20)]
     assert begin(pair, [], 1.0, 4.0).eta0 == 4.0
+    assert begin(first_pair(NAGRegressor()), [], 1.0, 4.0).eta0 == 1.0
+    assert not begin(pair, [[2.0, 1.0], [1.0, 2.0]], 1.0, 4.0).__sklearn_is_fitted__()  # as much was lost
     start = begin(pair, judged, 1.0, 4.0)
     assert start.__sklearn_is_fitted__() == learns
     assert start.eta0 == (4.0 if learns else 1.0)
@@ -243,9 +289,26 @@ def test_what_is_lost_on_the_next_rows_alone_is_judged():
     assert judge(first_pair(NAGRegressor()), batches) == [0.0, 0.0]
 
 
-def test_steps_of_rates_that_cannot_be_longer():
-    model = shard_fit(NAGClassifier(eta0=1e308), X, Y, n_shards=9, rounds=2)
-    assert model.eta0 == 1e308
+@pytest.mark.parametrize("fitted", [True, False])
+def test_steps_are_longer_where_there_is_a_rate_to_scale(fitted):
+    for options, factor, expected in (
+        ({"eta0": 0.5}, 2.0, 1.0),
+        ({"eta0": 3}, 4.0, 12.0),
+        ({"eta0": 1e308}, 3.0, 1e308),  # there is no number for three times as much
+        ({"eta0": "auto"}, 2.0, "auto"),
+        ({"eta0": 0.5, "adaptive": False}, 2.0, 0.5),
+    ):
+        before = NAGClassifier(**options)
+        if fitted:
+            before.partial_fit(X[:50], Y[:50], classes=[0, 1])
+        rates = before._state.rule.eta if fitted else None
+        model = with_steps(before, options["eta0"], factor)
+        assert (before.eta0, model.eta0) == (options["eta0"], expected)
+        assert type(with_steps(model, options["eta0"], 1.0).eta0) is type(options["eta0"])
+        if fitted:
+            assert before._state.rule.eta == rates
+            assert model._state.rule.eta == (rates if expected == options["eta0"] else (expected,))
+    assert shard_fit(NAGClassifier(eta0=1e308), X, Y, n_shards=9, rounds=2).eta0 == 1e308
 
 
 def test_the_plan_names_every_row_once():
@@ -330,9 +393,28 @@ def test_pipelines_are_merged_with_their_learners(rng):
     assert not hasattr(pipeline[0], "transformers_")
 
 
+def test_steps_that_learn_nothing_are_as_if_rows_had_been_transformed():
+    steps = ["passthrough", FunctionTransformer(np.arcsinh), FrozenEstimator(StandardScaler().fit(np.arcsinh(X)))]
+    model = shard_fit(make_online_pipeline(*steps, NAGRegressor()), X[:600], Z[:600], n_shards=5, rounds=3)
+    rows = steps[2].transform(np.arcsinh(X[:600]))
+    np.testing.assert_array_equal(bits(model[-1]), bits(shard_fit(NAGRegressor(), rows, Z[:600], n_shards=5, rounds=3)))
+
+
+def test_the_model_of_targets_alone_has_no_constraint_and_prints_nothing(capsys):
+    estimator = NAGRegressor(constraint=Box(np.zeros(4), np.inf), verbose=2)
+    learn_first(first_pair(estimator), [(X[:100], Z[:100], None)])
+    n_printed = len(capsys.readouterr().out.splitlines())
+    estimator.partial_fit(X[:100], Z[:100])
+    assert n_printed == len(capsys.readouterr().out.splitlines()) > 0
+
+
 @pytest.mark.parametrize(
     ("estimator", "message"),
     [
+        (
+            make_online_pipeline(OnlineImputer(), StandardScaler(), NAGRegressor()),
+            "is a StandardScaler, whose models cannot be merged: use",
+        ),
         (
             make_pipeline(OnlineImputer(), NAGRegressor()),
             "is a Pipeline, which has no partial_fit: make it a .*OnlinePip",

@@ -15,7 +15,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, SGDClassifier, SGDRegressor
-from sklearn.metrics import d2_tweedie_score, r2_score
+from sklearn.metrics import accuracy_score, d2_tweedie_score, r2_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -53,6 +53,23 @@ def test_weights_are_exponential_and_depend_on_the_number_of_the_row():
     assert abs(np.corrcoef(drawn[1:], drawn[:-1])[0, 1]) < 0.03
 
 
+def test_weights_are_those_of_split_mix_64():
+    """Whose first outputs from the seed 0 are published; each key leads to the next seed."""
+
+    def output(seed, number):
+        z = (seed + (number + 1) * 0x9E3779B97F4A7C15) % 2**64
+        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+        z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
+        return z ^ (z >> 31)
+
+    seed, keys = 0, (2, 0, 2**32 - 1)
+    assert [output(seed, i) for i in range(3)] == [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F]
+    for n_keys in range(len(keys) + 1):
+        seed = output(seed, keys[n_keys - 1]) if n_keys > 0 else seed
+        uniforms = np.array([output(seed, i) >> 11 for i in range(4, 9)]) / 2.0**53
+        np.testing.assert_allclose(exponential_weights(keys[:n_keys], 4, 9), -np.log(1.0 - uniforms), rtol=1e-12)
+
+
 def test_standard_errors_are_those_of_least_squares():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(2000, 3)) @ [[1.0, 0.8, 0.0], [0.0, 0.6, 0.0], [0.0, 0.0, 100.0]]
@@ -88,8 +105,7 @@ def test_shapes():
     assert boot.confidence_interval(X).shape == (len(X), 2, 2)
     assert boot.confidence_interval(X, [0.5, 0.9]).shape == (len(X), 2, 2, 2)
     assert boot.coefficients(as_frame=False).standard_error.shape == (20,)
-    with pytest.raises(AttributeError):
-        boot.predict_proba(X)
+    assert not hasattr(boot, "predict_proba")
 
 
 def test_a_pipeline_within_a_pipeline_and_what_is_frozen():
@@ -116,6 +132,19 @@ def test_coefficients_of_the_last_step():
     assert table.standard_error.shape == table.feature.shape
 
 
+def test_tables_of_coefficients_may_be_frames_and_have_other_names():
+    pd = pytest.importorskip("pandas")
+    names = [f"column {i}" for i in range(10)]
+    boot = OnlineBootstrap(ScaleInvariantRegressor(invariance="full"), 3).partial_fit(X, Y)
+    frame, table = boot.coefficients(names), boot.coefficients(names, as_frame=False)
+    assert isinstance(frame, pd.DataFrame)
+    assert frame.feature.tolist() == table.feature.tolist() == names
+    np.testing.assert_array_equal(frame.standard_error, table.standard_error)  # which replaces that of the learner
+    assert (frame.standard_error != boot.estimator_.coefficients().standard_error).all()
+    assert frame.columns.get_loc("standard_error") == frame.columns.get_loc("scale") - 1
+    assert not isinstance(table, pd.DataFrame)
+
+
 @pytest.mark.parametrize(
     "learner", [NAGClassifier(), NAGClassifier("hinge"), SGDClassifier(random_state=0), SGDRegressor(random_state=0)]
 )
@@ -125,8 +154,15 @@ def test_any_learner_with_weights(learner):
     options = {} if isinstance(learner, SGDRegressor) else {"classes": [0, 1]}
     boot = OnlineBootstrap(learner, 3).partial_fit(rows[:300], y[:300], **options).partial_fit(rows[300:], y[300:])
     if options:
-        np.testing.assert_allclose(boot.predict_proba(rows).sum(axis=1), 1.0)
+        if hasattr(learner, "predict_proba"):
+            each = [model.predict_proba(rows) for model in boot.estimators_]
+        else:
+            each = [np.eye(2)[model.predict(rows)] for model in boot.estimators_]
+        np.testing.assert_allclose(boot.predict_proba(rows), np.mean(each, axis=0), rtol=1e-12)
         assert boot.score(rows, y) > 0.8
+        weight = rows[:, 0]
+        assert boot.score(rows, y, weight) == accuracy_score(y, boot.predict(rows), sample_weight=weight)
+        assert not hasattr(boot, "confidence_interval")
     assert boot.fit(rows, y).n_rows_ == len(y)
 
 
@@ -142,7 +178,12 @@ def test_merging_is_merging_copy_by_copy():
     np.testing.assert_allclose(both.estimator_.coef_, clone(learner).partial_fit(X, Y).coef_, rtol=1e-6)
     assert both.partial_fit(X, Y).n_rows_ == 2 * len(Y)
     more = [copy.deepcopy(shards[0]).set_params(shard=2 + i).partial_fit(X[i::2], Y[i::2]) for i in range(2)]
-    assert merge(more, base=shards[0]).n_rows_ == len(Y) + shards[0].n_rows_
+    joined = merge(more, base=shards[0])
+    assert joined.n_rows_ == len(Y) + shards[0].n_rows_
+    for one, *three in zip(joined._models, *(model._models for model in (*more, shards[0]))):
+        np.testing.assert_array_equal(one.coef_, merge(three[:2], three[2]).coef_)
+    same = copy.deepcopy(shards[0]).set_params(shard=7)
+    assert merge([same, shards[0]], base=shards[0]).n_rows_ == shards[0].n_rows_  # as neither has gone on
     whole = [merge(models).partial_fit(X, Y).predict(X) for models in (more, more[::-1])]
     np.testing.assert_allclose(*whole, rtol=1e-9)
     assert merge([more[1], more[0]]).shard == 2
@@ -166,13 +207,24 @@ def test_pipelines(routed):
         if routed:
             learner.set_fit_request(sample_weight=True)
             scaler.set_fit_request(sample_weight=False)
-        boot = OnlineBootstrap(make_pipeline(scaler, learner), 3).fit(X, Y)
+        boot = OnlineBootstrap(make_pipeline(scaler, "passthrough", learner), 3).fit(X, Y)
         alone = OnlineBootstrap(learner, 3).fit(StandardScaler().fit_transform(X), Y)
         np.testing.assert_allclose(boot.confidence_interval(X), alone.confidence_interval(scaler.fit_transform(X)))
         assert not hasattr(boot, "partial_fit")
     online = OnlineBootstrap(make_online_pipeline(OnlineImputer(), NAGRegressor()), 3)
     alone = OnlineBootstrap(NAGRegressor(), 3).partial_fit(X, Y, sample_weight=Y)
     np.testing.assert_array_equal(online.partial_fit(X, Y, sample_weight=Y).predict(X), alone.predict(X))
+    steps = FunctionTransformer(np.abs), FunctionTransformer(np.sqrt), NAGRegressor()
+    online = OnlineBootstrap(make_online_pipeline(*steps), 3).partial_fit(X, Y)
+    alone = OnlineBootstrap(NAGRegressor(), 3).partial_fit(np.sqrt(X), Y)
+    np.testing.assert_array_equal(online.confidence_interval(-X), alone.confidence_interval(np.sqrt(X)))
+
+
+@pytest.mark.parametrize("method", ["predict", "confidence_interval", "predict_proba", "coefficients"])
+def test_what_has_not_learnt_tells_nothing(method):
+    learner = NAGClassifier() if method == "predict_proba" else NAGRegressor()
+    with pytest.raises(NotFittedError):
+        getattr(OnlineBootstrap(learner), method)(X)
 
 
 def test_what_cannot_be():
@@ -181,9 +233,17 @@ def test_what_cannot_be():
     boot = OnlineBootstrap(NAGRegressor(), 2).partial_fit(X, Y)
     with pytest.raises(ValueError, match="n_models was 2"):
         boot.set_params(n_models=3).partial_fit(X, Y)
-    for name, value in [("random_state", -1), ("random_state", None), ("shard", -1), ("shard", 1.5), ("n_jobs", 1.5)]:
-        with pytest.raises(ValueError, match=f"'{name}' parameter of OnlineBootstrap must be"):
-            OnlineBootstrap(NAGRegressor(), 2, **{name: value}).fit(X, Y)
+    for name, value in [
+        *itertools.product(["random_state", "shard"], [-1, 2**32, 1.5, None]),
+        ("n_jobs", 1.5),
+    ]:
+        wrong = OnlineBootstrap(NAGRegressor(), 2, **{name: value})
+        for call in (wrong.fit, wrong.partial_fit):
+            with pytest.raises(ValueError, match=f"'{name}' parameter of OnlineBootstrap must be"):
+                call(X, Y)
+    most = 2**32 - 1
+    boot = OnlineBootstrap(NAGRegressor(max_iter=1), 2, random_state=most, shard=most).fit(X[:9], Y[:9])
+    assert boot.estimators_[0].random_state == most
 
 
 @pytest.mark.parametrize(
@@ -239,6 +299,9 @@ def test_counts_are_scored_as_by_the_learner(rng):
         assert ensemble.score(rows, counts) == pytest.approx(expected, rel=1e-12)
     mixed = HedgeRegressor([("a", NAGRegressor()), ("b", NAGRegressor(loss="poisson"))]).partial_fit(rows, counts)
     assert mixed.score(rows, counts) == r2_score(counts, mixed.predict(rows))
+    boot, weight = OnlineBootstrap(NAGRegressor(), 2).partial_fit(rows, counts), np.arange(300.0)
+    expected = r2_score(counts, boot.predict(rows), sample_weight=weight)
+    assert boot.score(rows, counts, weight) == pytest.approx(expected, rel=1e-12)
     with pytest.raises(ValueError, match="targets must not be negative"):
         OnlineBootstrap(NAGRegressor(loss="poisson"), n_models=2).fit(rows, counts).score(rows, counts - 5.0)
 
@@ -281,10 +344,12 @@ def test_intervals_of_rates_are_those_of_their_logarithms(rng, loss, options):
     boot = OnlineBootstrap(NAGRegressor(loss, **options)).partial_fit(rows, y)
     low, high = boot.confidence_interval(rows, 0.8).T
     assert (low > 0.0).all()
-    if options == {"clip": None}:
+    if options:
+        rows[0, 0] = 20.0  # which is above 50
+        low, high = boot.confidence_interval(rows, 0.8).T
         first, *copies = [np.log(model.predict(rows)) for model in (boot.estimator_, *boot.estimators_)]
         width = np.std(copies, axis=0, ddof=1) * t(len(copies) - 1).ppf(0.9)
-        np.testing.assert_allclose(np.log([low, high]), first + [[-1], [1]] * width, rtol=1e-9)
+        np.testing.assert_allclose(np.log([low, high]), first + [[-1], [1]] * width, rtol=1e-9, atol=1e-12)
     far = boot.confidence_interval([[1e9, 0.0], [-1e9, 0.0]])
     assert (far[:, 0] <= far[:, 1]).all()
     assert np.isfinite(far[:, 0]).all()
@@ -295,6 +360,12 @@ def test_intervals_are_infinite_before_any_row_is_learnt(learner):
     boot = OnlineBootstrap(learner, 2).partial_fit(X, Y, sample_weight=np.zeros(len(Y)))
     assert boot.confidence_interval(X[:1]).tolist() == [[-np.inf, np.inf]]
     assert np.isfinite(boot.partial_fit(X, Y).confidence_interval(X[:1])).all()
+
+
+@pytest.mark.parametrize("learner", [NAGRegressor(), LinearRegression()])
+def test_intervals_of_targets_that_are_all_alike_have_no_width(learner):
+    boot = OnlineBootstrap(learner, 2).fit(X, np.zeros(len(X)))
+    np.testing.assert_array_equal(boot.confidence_interval(X[:3]), np.zeros((3, 2)))
 
 
 def test_intervals_of_rates_begin_at_0_before_any_row_is_learnt():
@@ -324,3 +395,32 @@ def test_threads_learn_nothing_any_more_when_a_call_has_failed():
         model.partial_fit(X, Y)
     time.sleep(0.5)
     assert [part[-1].coef_.tolist() for part in model.estimators_] == before
+
+
+def test_threads_end_when_a_call_has_failed(monkeypatch):
+    """One that was about to learn when another failed learns nothing, and waits for nobody."""
+    awake, drawn, calls = threading.Event(), exponential_weights, []
+
+    def draw(keys, start, stop):
+        if keys[-1] == 1:
+            awake.wait(10.0)
+        return drawn(keys, start, stop)
+
+    def fails(X):
+        if threading.current_thread() is not threading.main_thread():
+            calls.append(X)
+            raise RuntimeError("the first copy fails")
+        return X
+
+    model = OnlineBootstrap(make_online_pipeline(FunctionTransformer(fails), NAGRegressor()), n_models=2, n_jobs=2)
+    monkeypatch.setattr("sklearn_nag.ensemble._bootstrap.exponential_weights", draw)
+    before = threading.active_count()
+    with pytest.raises(RuntimeError, match="the first copy fails"):
+        model.partial_fit(X, Y)
+    awake.set()
+    for _ in range(200):
+        if threading.active_count() <= before:
+            break
+        time.sleep(0.01)
+    assert threading.active_count() <= before
+    assert len(calls) == 1

@@ -211,6 +211,25 @@ def test_finer_cells_join_where_losses_go_on_falling(kernel):
     assert model.predict(Z).tobytes() == again.predict(Z).tobytes()
 
 
+def test_losses_are_looked_at_when_rows_have_doubled():
+    """Those of all rows so far, in the order of the experts, of which some have joined or left since."""
+    Z, y = waves(802)
+    weight, known = np.random.default_rng(0).uniform(0.5, 2.0, size=802), []
+    model = NAGCellsRegressor(**{**FINE, "first_rows": 10, "focus_rows": 20, "n_trees": 10})
+    for rows in np.split(np.arange(802), [99, 100, 101, 199, 200, 400, 401, 800, 801]):
+        model.partial_fit(Z[rows], y[rows], weight[rows])
+        t, total = model.t_, model.progressive_loss_ * model.t_
+        n_rows = rows[-1] + 1
+        if n_rows in (100, 200, 400, 800):
+            mean = (total - known[-1]) / (t - known[1]) if len(known) else 0.0
+            known = np.array([mean, t, *model.expert_losses_ * t, total])
+        if n_rows < 100:
+            assert model._looked is None
+        else:
+            np.testing.assert_allclose(model._looked, known, rtol=1e-9)
+    assert list(model.named_estimators_) == [*BEFORE_CELLS, "refocused", "finer"]
+
+
 def test_coarse_cells_leave_once_finer_ones_lose_less():
     Z, y = waves(9000)
     model = NAGCellsRegressor(**FINE).partial_fit(Z[:6399], y[:6399])
@@ -251,16 +270,25 @@ def test_a_third_generation_knows_better_what_matters():
     assert model.predict(Z).tobytes() == again.predict(Z).tobytes()
 
 
-def test_a_third_generation_that_does_not_wake_leaves(rng):
-    Z = rng.normal(size=(500, 3))
-    model = NAGCellsRegressor(**FINE).partial_fit(Z[:399], Z[:399, 0] + rng.normal(size=399))
-    assert "refocused" in model.named_estimators_
+@pytest.mark.parametrize(("generation", "n_rows"), [(2, 200), (3, 400)])
+def test_a_third_generation_that_does_not_wake_leaves(rng, generation, n_rows):
+    """When rows have doubled; the second one stays."""
+    Z = rng.normal(size=(n_rows, 3))
+    model = NAGCellsRegressor(**FINE).partial_fit(Z[:-1], Z[:-1, 0] + rng.normal(size=n_rows - 1))
+    assert list(model.named_estimators_) == [*BEFORE_CELLS, "cells", "focused", "refocused"][: 5 + generation]
     model._asleep = np.array([2.0, 1.0])  # as if the mean of both had lost more so far
     model._wake = lambda: None
-    model.partial_fit(Z[399:400], Z[399:400, 0])
+    model.partial_fit(Z[-1:], Z[-1:, 0])
     assert list(model.named_estimators_) == [*BEFORE_CELLS, "cells", "focused"]
-    assert model._asleep is None
+    assert (model._asleep is None) == (generation == 3)
     np.testing.assert_allclose(model.weights_.sum(), 1.0)
+
+
+def test_finer_cells_have_two_more_cuts_where_all_of_them_fit():
+    for depth, max_columns in itertools.product([1, 4, 18, 19, 20], [150, 300, 301, 310, 311, 640, 2**28]):
+        model = NAGCellsRegressor(n_trees=10, depth=depth, max_columns=max_columns)
+        fit = [d for d in range(depth + 3) if d <= 20 and 10 * (2 ** (d + 1) - 1) <= max_columns]
+        assert model._finer_depth() == max(fit)
 
 
 def test_no_finer_cells_join_where_losses_stay_as_they_are(rng):
@@ -288,6 +316,7 @@ def test_shards_share_finer_cells_that_they_began_with():
         shards = [copy.deepcopy(base).partial_fit(Z[part], y[part]) for part in parts]
         model = merge(shards, base)
         assert list(model.named_estimators_) == [*BEFORE_CELLS, *names]
+        assert model._looked is None
         np.testing.assert_allclose(model.weights_.sum(), 1.0)
         assert model.t_ == n_before + 2 * n_each - 1
         total = sum(shard._totals[-1] for shard in shards) - base._totals[-1]
@@ -297,6 +326,23 @@ def test_shards_share_finer_cells_that_they_began_with():
     parted = [NAGCellsRegressor(**fine).partial_fit(Z[:n], y[:n]) for n in (400, 3500)]
     with pytest.raises(ValueError, match="let these learn about as many rows each"):
         merge(parted)
+
+
+def test_a_third_generation_that_joined_in_shards_alone_is_left_out():
+    """A later one joins only where not all shards have had one."""
+    Z, y = waves(200)
+    fine = {**FINE, "first_rows": 10, "focus_rows": 20, "n_trees": 10}
+    base = NAGCellsRegressor(**fine).partial_fit(Z[:90], y[:90])
+    one, other, short = (
+        copy.deepcopy(base).partial_fit(Z[a:b], y[a:b]) for a, b in ((90, 110), (110, 130), (130, 135))
+    )
+    assert [shard._asleep is not None for shard in (one, other, short)] == [True, True, False]
+    for shards, may_join in (([one, other], False), ([one, short], True)):
+        model = pickle.loads(pickle.dumps(merge(shards, base)))
+        assert list(model.named_estimators_) == [*BEFORE_CELLS, "cells", "focused"]
+        assert model._asleep is None
+        model.partial_fit(Z[: 200 - model._n_new], y[: 200 - model._n_new])
+        assert ("refocused" in model.named_estimators_) == may_join
 
 
 def test_units_of_several_targets_count_alike():
@@ -345,6 +391,8 @@ def test_a_saved_model_says_with_which_parameters_it_was_begun():
     state = NAGCellsRegressor(**SMALL).partial_fit(X[:50], Y[:50]).__getstate__()
     with pytest.raises(ValueError, match="with which columns this model was begun"):
         object.__new__(NAGCellsRegressor).__setstate__({**state, "_made_with": {}})
+    with pytest.raises(ValueError, match="_asleep is about a generation of cells that is not there"):
+        object.__new__(NAGCellsRegressor).__setstate__({**state, "_asleep": np.zeros(2)})
 
 
 def test_steps_of_a_saved_model_have_names_and_are_transformers():
@@ -481,6 +529,21 @@ def test_losses_count_half_after_four_half_lives():
         assert NAGCellsClassifier(half_life=half_life)._half_life_of_losses == np.inf
 
 
+def test_errors_that_intervals_know_of_count_half_after_a_half_life():
+    assert np.exp(-50.0 / NAGCellsRegressor(half_life=50)._memory) == pytest.approx(0.5)
+    assert NAGCellsRegressor()._memory == NAGCellsRegressor(half_life="auto")._memory == np.inf
+
+
+def test_losses_of_all_outputs_count_alike_when_passes_are_judged(rng):
+    """In units of half the range of each output, wherever it is; one that is constant has none."""
+    y = rng.normal(size=(40, 3)) * [1.0, 1e150, 0.0] + [1e6, 1e3, 7.0]
+    advice = y + rng.normal(size=(40, 3)) * [1.0, 1e150, 2.0]
+    model = NAGCellsRegressor(n_trees=2, depth=2, max_iter=1).fit(X[:40], y)
+    unit = np.array([np.ptp(y[:, 0]) / 2, np.ptp(y[:, 1]) / 2, 1.0])
+    expected = 0.5 * (((advice - y) / unit) ** 2).mean(axis=1)
+    np.testing.assert_allclose(model._losses_in_units(advice[:9], y[:9], y), expected[:9], rtol=1e-6)
+
+
 def test_a_newcomer_predicts_nothing_before_it_has_learnt():
     """Rows of a simulation by Friedman (1991), at all cuts around that at which the second generation joins."""
     Z, y = make_friedman1(2300, noise=1.0, random_state=0)
@@ -498,6 +561,29 @@ def test_a_newcomer_predicts_nothing_before_it_has_learnt():
         assert max(losses) < 1.05 * losses[0]
         assert losses[-1] < 0.9 * losses[0]
         assert model.weights_[-1] > 0.1
+
+
+def test_a_newcomer_wakes_after_32_rows_in_which_the_mean_of_both_lost_no_more():
+    rng = np.random.default_rng(2)
+    Z = rng.uniform(-1, 1, size=(164, 3))
+    y = np.sign(Z[:, 0] * Z[:, 1]) + 0.3 * rng.normal(size=164)
+    model, wakes = NAGCellsRegressor(**SMALL).partial_fit(Z[:100], y[:100]), []
+    assert model._experts[-1].n_rows == 1
+    for start in (100, 132):
+        rows = np.arange(start, start + 32)
+        both = [copy.deepcopy(model.named_estimators_[name]) for name in ("cells", "focused")]
+        played = np.transpose([own[-1]._play(own[0].transform(Z[rows]), y[rows])[:, 0] for own in both])
+        low, high = (ends[rows - 1, None] for ends in (np.minimum.accumulate(y), np.maximum.accumulate(y)))
+        before, own = np.clip(played, 2 * low - high, 2 * high - low).T
+        losses = 0.5 * (np.column_stack([0.5 * (before + own), before]) - y[rows, None]) ** 2
+        model.partial_fit(Z[rows[:-1]], y[rows[:-1]])
+        np.testing.assert_allclose(model._asleep, losses[:-1].sum(axis=0), rtol=1e-9)
+        assert model.weights_[-1] == 0.0
+        assert model.expert_losses_[-1] == model.expert_losses_[-2]
+        model.partial_fit(Z[rows[-1:]], y[rows[-1:]])
+        wakes.append(np.less_equal(*losses.sum(axis=0)))
+        assert (model.weights_[-1] > 0.0) == wakes[-1] == (model._asleep is None)
+    assert wakes == [False, True]
 
 
 def test_the_best_of_them_is_found():
@@ -525,6 +611,15 @@ def test_missing_values_and_frames_are_welcome():
     assert np.isfinite(model.predict(frame)).all()
     with pytest.raises(ValueError, match="contains infinity"):
         model.partial_fit(frame.fillna(np.inf), Y)
+
+
+def test_lines_alone_are_merged():
+    base = NAGCellsRegressor(**SMALL, columns=[]).partial_fit(X[:50], Y[:50])
+    shards = [copy.deepcopy(base).partial_fit(X[a::2], Y[a::2]) for a in (50, 51)]
+    model = merge(shards, base)
+    assert list(model.named_estimators_) == ["lines"]
+    learners = [own.estimators_[0][-1] for own in (*shards, base)]
+    np.testing.assert_allclose(model.predict(X), merge(learners[:2], learners[2]).predict(X), rtol=1e-9)
 
 
 def test_sparse_rows_have_lines_alone():
@@ -597,6 +692,16 @@ def test_merged_models_without_a_base_go_on(rng):
         assert model.t_ == 1098.0  # the first row of each shard is not judged
 
 
+def test_a_base_that_has_learnt_nothing_is_none(rng):
+    rows, nothing = rng.integers(0, 3, size=(120, 1)).astype(float), np.zeros(120)
+    base = NAGCellsRegressor(**SMALL).partial_fit(rows, rows[:, 0], nothing)
+    shards = [copy.deepcopy(base).partial_fit(rows[i::2], rows[i::2, 0]) for i in range(2)]
+    assert merge(shards, base).predict(rows).tobytes() == merge(shards).predict(rows).tobytes()
+    assert merge([base, shards[1]], base).predict(rows).tobytes() == shards[1].predict(rows).tobytes()
+    with pytest.raises(ValueError, match=r"models\[1\] did not go on from base: it has not learnt a row"):
+        merge([copy.deepcopy(shards[0]), base], shards[0])
+
+
 def test_shards_that_began_with_the_same_knots_and_trees_are_merged():
     labels = (Y > np.median(Y)).astype(int)
     for kind, y in ((NAGCellsRegressor, Y), (NAGCellsClassifier, labels)):
@@ -613,6 +718,8 @@ def test_shards_that_began_with_the_same_knots_and_trees_are_merged():
             expected = merge(learners, base.estimators_[i][-1])
             np.testing.assert_array_equal(own[-1].coef_, expected.coef_)
         np.testing.assert_allclose(model.weights_.sum(), 1.0)
+        np.testing.assert_allclose(model.weights_, merge(shards[::-1], base).weights_, rtol=1e-6)
+        assert np.abs(model.weights_ - shards[0].weights_).max() > 0.01
         assert model.score(X, y) > base.score(X, y)
         model = pickle.loads(pickle.dumps(model))
         assert model.partial_fit(X, y).predict(X).shape == (600,)
@@ -809,8 +916,10 @@ def test_intervals_are_of_the_errors_of_the_mixture():
     parts = pickle.loads(pickle.dumps(parts)).partial_fit(X[150:400], Y[150:400])
     assert parts.predict_interval(X, [0.5, 0.8]).tobytes() == model.predict_interval(X, [0.5, 0.8]).tobytes()
     base = copy.deepcopy(parts)
-    whole = merge([copy.deepcopy(base).partial_fit(X[a::2], Y[a::2]) for a in (400, 401)], base)
+    shards = [copy.deepcopy(base).partial_fit(X[a::2], Y[a::2]) for a in (400, 401)]
+    whole = merge(shards, base)
     assert np.isfinite(whole.predict_interval(X)).all()
+    assert whole._evidence.rows == sum(shard._evidence.rows for shard in shards) - base._evidence.rows
     earlier = copy.deepcopy(base.__getstate__())
     del earlier["_evidence"]
     loaded = object.__new__(NAGCellsRegressor)
@@ -882,6 +991,38 @@ def test_fit_finds_out_how_many_passes_help():
         assert (model.validation_losses_ < 0.2).all()
     with pytest.raises(ValueError, match="'max_iter' parameter of NAGCellsRegressor must be 'auto' or an int"):
         NAGCellsRegressor(max_iter="all").fit(Z, smooth)
+
+
+def test_passes_are_searched_for_within_bounds(monkeypatch):
+    """As many as all visits of rows allow; three without gain are the last."""
+    monkeypatch.setattr("sklearn_nag.ensemble._cells._MOST_VISITS", 250)
+    make = partial(NAGCellsRegressor, n_trees=4, depth=2, focus_rows=None, random_state=0)
+    for n, most in ((126, 1), (125, 2), (83, 3)):
+        model = make().fit(X[:n], Y[:n])
+        assert len(model.validation_losses_) == (most if most > 1 else 0)
+        assert 1 <= model.n_iter_ <= most
+    monkeypatch.undo()
+    noise = np.random.default_rng(0).normal(size=100)
+    model = make().fit(X[:100], noise)
+    assert model.n_iter_ == 1 + np.argmin(model.validation_losses_)
+    assert len(model.validation_losses_) == model.n_iter_ + 3 < 8
+
+
+@pytest.mark.parametrize("can_spare", [True, False])
+def test_rows_of_each_class_are_held_out_or_of_all_where_none_has_rows_to_spare(can_spare, monkeypatch):
+    held_out, groups = sklearn_nag.ensemble._cells.are_held_out, []
+
+    def are_held_out(codes, share):
+        groups.append(codes.tolist())
+        return held_out(codes, share) & (can_spare or not codes.any())
+
+    monkeypatch.setattr("sklearn_nag.ensemble._cells.are_held_out", are_held_out)
+    options, labels, none = {"n_trees": 2, "depth": 2, "focus_rows": None}, np.arange(40) % 20 % 3, [0] * 40
+    assert len(NAGCellsClassifier(**options).fit(X[:40], labels).validation_losses_) > 0
+    assert groups == [labels.tolist(), none][: 2 - can_spare]
+    groups.clear()
+    NAGCellsRegressor(**options).fit(X[:40], Y[:40])
+    assert groups == [none]
 
 
 def test_rows_of_later_passes_are_no_further_rows():

@@ -6,9 +6,18 @@ import pickle
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.linear_model import SGDRegressor
 from sklearn.preprocessing import MaxAbsScaler
 
-from sklearn_nag import HedgeClassifier, NAGCellsClassifier, NAGCellsRegressor, NAGClassifier, ScaleInvariantRegressor
+from sklearn_nag import (
+    HedgeClassifier,
+    HedgeRegressor,
+    NAGCellsClassifier,
+    NAGCellsRegressor,
+    NAGClassifier,
+    NAGRegressor,
+    ScaleInvariantRegressor,
+)
 from sklearn_nag.ensemble._experts import Expert
 from sklearn_nag.preprocessing import make_online_pipeline
 
@@ -19,6 +28,11 @@ class Stopped(Exception):
 
 def bits(model):
     return pickle.dumps(vars(copy.deepcopy(model)))
+
+
+def state(n_features, n_classes):
+    y = np.arange(2 * n_classes) % n_classes
+    return NAGClassifier().partial_fit(np.ones((len(y), n_features)), y, classes=range(n_classes))._state
 
 
 def test_cells_are_undone(monkeypatch):
@@ -47,6 +61,12 @@ def test_cells_are_undone(monkeypatch):
         (lambda experts: experts[1].estimator._begun_with.update(loss=None), "begun with the loss None"),
         (lambda experts: setattr(experts[0].learner, "classes_", np.array([1, 2])), "'nag' has learnt other classes"),
         (lambda experts: experts[2].estimator.steps.pop(), "ends with a MaxAbsScaler, which cannot predict"),
+        (lambda experts: setattr(experts[0], "more", 1), "an expert has other attributes than experts have"),
+        (lambda experts: setattr(experts[0], "name", 5), "an expert has other attributes than experts have"),
+        (lambda experts: setattr(experts[0], "averages", 1), "averages of 'nag' is 1; it must be True or False"),
+        (lambda experts: setattr(experts[0], "n_rows", -1), "n_rows of 'nag'"),
+        (lambda experts: setattr(experts[0], "snapshot", state(3, 2)), "'nag' has a snapshot of another model"),
+        (lambda experts: setattr(experts[0], "snapshot", state(20, 3)), "'nag' has a snapshot of a model of other tar"),
     ],
 )
 def test_damaged_experts_are_refused(change, message):
@@ -71,21 +91,54 @@ def test_exact_least_squares_forecast_what_they_predict(apart):
             np.testing.assert_allclose(responses, [expected], rtol=1e-10)
 
 
-@pytest.mark.parametrize("average", [False, True])
-def test_calibrated_experts_are_judged_by_what_they_predict_before_a_row(average):
+@pytest.mark.parametrize(("average", "weighted"), [(False, False), (True, False), (True, True)])
+def test_calibrated_experts_are_judged_by_what_they_predict_before_a_row(average, weighted):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 3))
     y = (X[:, 0] + 0.5 * rng.normal(size=120) > 0).astype(int)
     alone = NAGClassifier(calibration="progressive", average=average)
-    expert = Expert("a", clone(alone))
-    forecasts = [expert.play("predict_proba", *rows, None, [0, 1]) for rows in ((X[:50], y[:50]), (X[50:], y[50:]))]
+    expert, weight = Expert("a", clone(alone)), rng.exponential(3.0, size=120) if weighted else None
+    forecasts = [
+        expert.play("predict_proba", X[rows], y[rows], weight[rows] if weighted else None, [0, 1])
+        for rows in (slice(0, 50), slice(50, 120))
+    ]
     own = []
     for i in range(120):
-        row, before = (X[i : i + 1], y[i : i + 1]), getattr(alone, "_evidence", None)
-        own.append(alone._responded("predict_proba", alone._play(*row, classes=[0, 1]), row[1], None, before))
+        rows, before = [i], getattr(alone, "_evidence", None)
+        c = weight[rows] if weighted else None
+        played = alone._play(X[rows], y[rows], sample_weight=c, classes=[0, 1])
+        own.append(alone._responded("predict_proba", played, y[rows], c, before))
     assert [len(forecast) for forecast in forecasts] == [1, 1]
     np.testing.assert_array_equal(np.concatenate([forecast[0] for forecast in forecasts]), np.concatenate(own))
     np.testing.assert_allclose(expert.forecast(0, "predict_proba", X), alone.predict_proba(X), rtol=1e-9)
+
+
+def test_learners_of_others_forecast_what_they_predict_before_a_batch(rng):
+    X, y, weight = rng.normal(size=(30, 3)), rng.normal(size=30), rng.exponential(size=30)
+    alone = SGDRegressor(random_state=0)
+    expert, weights = Expert("sgd", alone), [weight] * 4 + [None]
+    for number, (rows, c) in enumerate(zip(np.split(np.arange(30), [1, 2, 9, 20]), weights, strict=True)):
+        judged = number != 2
+        expected = alone.predict(X[rows]) if number > 0 and judged else None
+        responses = expert.play("predict", X[rows], y[rows], None if c is None else c[rows], None, judged)
+        alone.partial_fit(X[rows], y[rows], sample_weight=None if c is None else c[rows])
+        assert expert.n_rows == rows[-1] + 1
+        if expected is None:
+            assert responses is None
+        else:
+            np.testing.assert_array_equal(responses, [expected])
+        np.testing.assert_array_equal(expert.learner.coef_, alone.coef_)
+
+
+def test_after_rows_that_are_not_judged_the_average_is_that_of_all(rng):
+    """As after later passes: rows that come next are new."""
+    X, y = rng.normal(size=(101, 3)), rng.normal(size=101)
+    expert = Expert("nag", NAGRegressor())
+    assert len(expert.play("predict", X[:40], y[:40], None, None)) == 2
+    assert expert.play("predict", X[40:100], y[40:100], None, None, False) is None
+    alone = NAGRegressor().partial_fit(X[:100], y[:100])
+    latest, average = expert.play("predict", X[100:], y[100:], None, None)
+    assert average == alone.predict(X[100:]) != latest
 
 
 @pytest.mark.parametrize("parameters", [{"n_knots": 1}, {"n_trees": 20, "max_columns": 7}])
@@ -93,3 +146,8 @@ def test_steps_are_checked_before_rows_that_count(parameters):
     model = NAGCellsRegressor(**parameters)
     with pytest.raises(ValueError, match=f"The {[*parameters][-1]!r} parameter of Online(Curves|Cells) "):
         model.partial_fit(np.eye(3), [1.0, 2.0, 3.0], sample_weight=np.zeros(3))
+
+
+def test_learners_are_checked_before_rows_that_count():
+    with pytest.raises(ValueError, match=r"'eta0' parameter of NAGRegressor \('a', one of estimators\) must be"):
+        HedgeRegressor([("a", NAGRegressor(eta0=-1.0))]).partial_fit(np.eye(3), np.ones(3), sample_weight=np.zeros(3))

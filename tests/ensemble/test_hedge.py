@@ -673,6 +673,7 @@ def test_nested_parameters():
         ({"estimators": 3}, "list of"),
         ({"estimators": [("a", NAGClassifier()), ("a", NAGClassifier())]}, "different strings"),
         ({"estimators": [("loss", NAGClassifier())]}, "names of parameters"),
+        ({"estimators": [(5, NAGClassifier())]}, "different strings .*; got 5 among"),
         ({"estimators": [("a__b", NAGClassifier())]}, "without '__'"),
         ({"estimators": [("svc", SGDClassifier())], "loss": "log_loss"}, "predict_proba"),
         ({"update": "weighted_majority", "loss": "log_loss"}, "counts mistakes"),
