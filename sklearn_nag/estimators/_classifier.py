@@ -309,10 +309,10 @@ class OnlineClassifier(_labels.ScoresLabels, WeighsClasses, OnlineLinear):
             return np.hstack([-0.5 * decision, 0.5 * decision])
         return log_expit(decision) if self.loss == "log_loss" and not self._state.rule.coupled else decision
 
-    def _judged(self, evidence, played, encoded):
-        """Temperature, offsets and quantiles of surprise."""
-        evidence = self._known(evidence)
-        return probabilities.learn(evidence, self._logits(played), encoded, **self._calibrated)
+    def _judged(self, evidence, played, encoded, weight):
+        """Temperature, offsets and quantiles of surprise; where classes have weights, each row counts once."""
+        weight = weight if self.class_weight is None else None
+        return probabilities.learn(self._known(evidence), self._logits(played), encoded, weight, **self._calibrated)
 
     def _known(self, evidence):
         """``evidence``, or what is known without any."""
@@ -335,7 +335,8 @@ class OnlineClassifier(_labels.ScoresLabels, WeighsClasses, OnlineLinear):
         if before is None and told.any():
             told[np.argmax(told)] = False
         codes = np.where(told, self._encode(y), -1)
-        return *probabilities.play(self._known(before), self._logits(decision), codes, **self._calibrated), told
+        own = weight if self.class_weight is None else None
+        return *probabilities.play(self._known(before), self._logits(decision), codes, own, **self._calibrated), told
 
     def _played_coverage(self, decision, y, weight, before, coverages):
         """As of regressors; sets of classes have sizes for widths, infinite while too few rows are known."""

@@ -596,17 +596,17 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         if order is not None:
             encoded, weight = encoded[order], None if weight is None else weight[order]
         if weight is not None and not weight.all():
-            played, encoded = played[weight > 0], encoded[weight > 0]
+            played, encoded, weight = played[weight > 0], encoded[weight > 0], weight[weight > 0]
         if is_first:
-            played, encoded = played[1:], encoded[1:]
+            played, encoded, weight = played[1:], encoded[1:], None if weight is None else weight[1:]
         n_apart = played.shape[1] // self._n_targets  # rates that a sweep keeps apart
         if n_apart == 1:
-            self._evidence = self._judged(self._evidence, played, encoded)
+            self._evidence = self._judged(self._evidence, played, encoded, weight)
         else:
             parts = zip(self._evidence or (None,) * n_apart, np.split(played, n_apart, axis=1))
-            self._evidence = tuple(self._judged(evidence, part, encoded) for evidence, part in parts)
+            self._evidence = tuple(self._judged(evidence, part, encoded, weight) for evidence, part in parts)
 
-    def _judged(self, evidence, played, encoded):
+    def _judged(self, evidence, played, encoded, weight):
         """Evidence, None where there is none yet, with that of predictions of these targets added."""
         raise NotImplementedError
 

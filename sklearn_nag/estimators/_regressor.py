@@ -215,7 +215,7 @@ class OnlineRegressor(TakesNumbers, OnlineLinear):
         """Take the growth of targets from rows in the order given, which were learnt in another, or more than once."""
         self._state.see_growth(self._encode(y), np.ones(len(y)) if weight is None else weight)
 
-    def _judged(self, evidence, played, encoded):
+    def _judged(self, evidence, played, encoded, weight):
         """Quantiles of the sizes of errors."""
         evidence = quantiles.new(self._n_targets) if evidence is None else evidence
         return quantiles.learn(evidence, self._mean(played), encoded, self._memory)

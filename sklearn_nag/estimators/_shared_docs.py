@@ -59,8 +59,8 @@ class_weight : dict, "balanced" or None, default=None
 calibration : {"progressive", None}, default=None
     ``"progressive"`` gives every loss probabilities, and sets of classes (`predict_set`), by what predictions made
     before rows were learnt were worth: a temperature and, but for the log loss without ``class_weight``, an offset for
-    each class. Those of the log loss are then as sure as they are right, also where rows are few for the columns. A
-    row of weight 0 tells nothing; others count once, whatever their weight. See :doc:`/how_sure`.
+    each class. Those of the log loss are then as sure as they are right, also where rows are few for the columns. Rows
+    count by their ``sample_weight`` where there is no ``class_weight``; in sets each counts once. See :doc:`/how_sure`.
 classes_ : ndarray of shape (n_classes,) or (n_labels, 2)
     The classes; of several labels ``[0, 1]`` for each.
 coef_ : ndarray of shape (1, n_features), (n_classes, n_features) or (n_labels, n_features)
@@ -165,10 +165,10 @@ half_life : float, "auto", tuple of float or None, default=None
     in place of these, beside infinity. ``coef_`` is the mean of their weights, by their shares; ``scale_`` and
     ``mean_`` are those that never fade. Models with half-lives cannot be merged. See :ref:`forgetting`.
 half_life_ : ndarray of shape (n_half_lives,) or (n_targets, n_half_lives)
-    How much each half-life is trusted, with ``half_life="auto"``: its share in predictions, for each class learnt one
+    How much each half-life is trusted, where there are several: its share in predictions, for each class learnt one
     against the rest and each output.
 half_lives_ : ndarray of float
-    The half-lives.
+    These half-lives, infinity first.
 scale_ : ndarray of shape (n_features,)
     What each feature was divided by; 1 for a feature that has been 0 so far.
 mean_ : ndarray of shape (n_features,)

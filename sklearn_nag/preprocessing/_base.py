@@ -46,7 +46,9 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
     """
 
     _state: Any
-    _reads: frozenset = frozenset()  # kinds of columns of which it makes the same, so that one may turn into another
+    # Kinds of columns of which it makes the same, so that one may turn into another; where these are words alone, all
+    # columns that no other transformer takes hold words.
+    _reads: frozenset = frozenset()
     _takes_tables: tuple = ()  # kinds of columns that may come as a `Table`, of which nobody has to make an array
     _free: tuple = ("sparse_output", "errors", "max_names")  # parameters that may change before it transforms
     _input_tags: tuple = ()  # what it takes besides dense numbers, by the names of scikit-learn's tags

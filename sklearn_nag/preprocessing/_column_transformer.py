@@ -367,6 +367,7 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
             own = _reads(step)
             for place in places if step != "drop" else ():
                 reads[place] = own if reads.get(place, own) == own else ()
+        as_words = []
         for place in used:
             column, known = columns[place], state.kinds[place]
             if column is None or (table.array is not None and reads[place] != {WORDS}):
@@ -379,7 +380,7 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
                 self._mismatch(str(error).rpartition(": ")[0], "its values are taken as missing")
                 columns[place], kind = _missing(column.name, table.n_rows), EMPTY
             if kind == NUMBERS and reads[place] == {WORDS} and known in (EMPTY, WORDS):
-                columns[place] = _Changed(self._finite(column), WORDS)
+                as_words.append(place)
                 continue
             before = f"held {known} in the first one"
             if known == EMPTY and reads[place] == {NUMBERS} and not column.is_nominal:
@@ -398,6 +399,13 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
                     f"{example * (self.mismatch == 'raise')}",
                     "what cannot be read is taken as missing",
                 )
+        if as_words:
+            chosen = [columns[place] for place in as_words]
+            numbers = side_by_side([column.numbers() for column in chosen], table.n_rows)
+            are_infinite = np.isinf(numbers).any(axis=0)
+            self._check_sizes(numbers, chosen)
+            for place, column, own, is_one in zip(as_words, chosen, numbers.T, are_infinite):
+                columns[place] = _Changed(Column(column.name, own) if is_one else column, WORDS)
         return columns
 
     def _read_alike(self, place, *kinds):
@@ -441,25 +449,19 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
             raise ValueError(f"{what}; mismatch='fill' would go on with a warning.")
         warnings.warn(f"{what}; {filled}", UserWarning, stacklevel=2)
 
-    def _finite(self, column):
-        """A column without infinite numbers."""
-        numbers = np.array(column.numbers(), ndmin=2).T
-        return Column(column.name, numbers[:, 0]) if self._check_sizes(numbers, [column]) else column
-
     def _check_sizes(self, rows, columns):
-        """Raise for infinite numbers, or warn and take them for missing, naming columns; return whether any is."""
+        """Raise for infinite numbers, or warn and take them for missing, naming columns as transformers cannot."""
         with np.errstate(all="ignore"):
             if np.isfinite(rows.sum()) or not (infinite := np.isinf(rows)).any():
-                return False
+                return
         names = [as_given(column.name) for column, is_one in zip(columns, infinite.any(axis=0)) if is_one]
         self._mismatch(f"X contains infinity in column {', '.join(names)}", "it is taken as missing")
         rows[infinite] = np.nan
-        return True
 
     def _group(self, columns, places, single, table, step):
         """The columns that a transformer takes, as an array or, for one of this package, as a table."""
-        takes, reads = ((), ()) if single else (getattr(step, "_takes_tables", ()), _reads(step))
-        encodes = reads == {WORDS} and hasattr(self, "_made")  # saved models may have other words
+        takes, reads = () if single else getattr(step, "_takes_tables", ()), _reads(step)
+        encodes = takes == (WORDS,) and hasattr(self, "_made")  # saved models may have other words
         chosen = [columns[place] for place in places]
         known = [self._state.kinds[place] for place in places]
         if table.array is not None and not (WORDS in known and reads == {WORDS} and None not in chosen):
@@ -635,7 +637,7 @@ def _check_once(counts, names):
 
 
 def _reads(step):
-    """Kinds of columns of which a transformer makes the same."""
+    """Kinds of columns of which a transformer makes the same; of words alone, those that are words in any case."""
     return getattr(step, "_reads", frozenset())
 
 

@@ -34,7 +34,7 @@ from ._sources import (
 
 ROWS_SHOWN = 100_000  # by which it is decided what columns are
 _BYTES_SHOWN = 2**26
-TARGETS_ALONE: list = []  # as ``columns``
+TARGETS_ALONE: list = []  # this very list, as ``columns``
 SIZES = "sizes of files"  # the name of a setting
 _SVMLIGHT_BLOCK = 2**21  # bytes
 _MOST_BYTES = 2**30  # of a row; pyarrow counts those of a block in 32 bits

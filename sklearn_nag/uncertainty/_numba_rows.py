@@ -26,9 +26,10 @@ def watch(losses, patience, table, sounds):
 
 
 @entry
-def calibrate(logits, codes, rows, waiting, table, has_unit, has_offsets, memory, surprise, share, played):
+def calibrate(logits, codes, weights, rows, waiting, table, has_unit, has_offsets, memory, surprise, share, played):
     """As `probabilities.learn_rows`."""
-    return _calibrate(logits, codes, rows, waiting, table, has_unit, has_offsets, memory, surprise, share, played)
+    rest = has_unit, has_offsets, memory, surprise, share, played
+    return _calibrate(logits, codes, weights, rows, waiting, table, *rest)
 
 
 @strict_slow

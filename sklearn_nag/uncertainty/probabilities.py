@@ -39,7 +39,8 @@ class Probabilities(NamedTuple):
         Rows that steps have taken in, and rows since the last step.
     table : ndarray of shape (5, n_classes + 1)
         The factor of logits and the offset of each class; the curvature of each; gradients and curvatures summed since
-        the last step; and, in the last row, the mean square of logits and the sum of squares since the last step.
+        the last step; and, in the last row, the mean square of logits, the sum of squares since the last step, and the
+        mean weight of rows, which is 0 for 1 in models of earlier versions.
     surprise : Quantiles
         Of ``-log p`` of the classes that came.
     """
@@ -60,11 +61,12 @@ def new(n_classes: int, has_unit: bool = True) -> Probabilities:
     return Probabilities(0, 0, table, quantiles.new(1))
 
 
-def learn_rows(logits, codes, rows, waiting, table, has_unit, has_offsets, memory, surprise, share, played):
+def learn_rows(logits, codes, weights, rows, waiting, table, has_unit, has_offsets, memory, surprise, share, played):
     """Take in rows, a number at a time; the same function runs compiled and as it is.
 
     Logits are finite, of shape (n, n_classes); with ``has_unit`` they are divided by their size. Nothing is learnt from
-    rows with a code below 0. ``rows``, ``waiting`` and ``table`` are what is known; ``table`` changes in place, the
+    rows with a code below 0. ``weights`` of others are above 0; no rows stand for 1. A row counts by its weight over the
+    mean of those so far. ``rows``, ``waiting`` and ``table`` are what is known; ``table`` changes in place, the
     other two are returned. Curvatures remember ``memory`` rows. ``surprise`` is filled with ``-log p`` of the class of
     each row and ``played``, unless it has no rows, with all ``p``, before the row was learnt. ``share`` is room for a
     number for each class.
@@ -91,6 +93,10 @@ def learn_rows(logits, codes, rows, waiting, table, has_unit, has_offsets, memor
         if code < 0:
             continue
         surprise[i] = max(math.log(total) + top - own, 0.0)
+        c, behind = weights[i] if weights.shape[0] > 0 else 1.0, rows + waiting
+        before = table[4, 2] if table[4, 2] > 0.0 else 1.0
+        table[4, 2] = before + (c - before) / (behind + 1) if behind > 0 else c
+        c /= table[4, 2]
         for k in range(n_classes):
             p = share[k] / total
             z = min(max(logits[i, k] / size, -FARTHEST), FARTHEST)
@@ -98,10 +104,10 @@ def learn_rows(logits, codes, rows, waiting, table, has_unit, has_offsets, memor
             table[4, 1] += z * z / n_classes
             mean += p * z
             square += p * z * z
-            table[2, 0] += miss * z
-            table[2, 1 + k] += miss
-            table[3, 1 + k] += p * (1.0 - p)
-        table[3, 0] += max(square - mean * mean, 0.0)
+            table[2, 0] += c * miss * z
+            table[2, 1 + k] += c * miss
+            table[3, 1 + k] += c * p * (1.0 - p)
+        table[3, 0] += c * max(square - mean * mean, 0.0)
         waiting += 1
         if waiting < max(1, min(LONGEST, rows // PART)):
             continue
@@ -133,35 +139,36 @@ def _compiled():
     return importlib.import_module("._numba_rows", __package__).calibrate
 
 
-def learn(known: Probabilities, logits: np.ndarray, codes: np.ndarray, **options) -> Probabilities:
+def learn(known: Probabilities, logits: np.ndarray, codes: np.ndarray, weights=None, **options) -> Probabilities:
     """What is known after more rows, with ``has_unit``, ``has_offsets`` and ``memory`` as `learn_rows` has them.
 
-    Offsets that there are go on in any case. The memory is infinite by default.
+    Offsets that there are go on in any case. The memory is infinite by default, and weights are 1.
     """
-    rows, waiting, table, surprise = _learn(known, logits, codes, np.empty((0, logits.shape[1])), **options)
+    rows, waiting, table, surprise = _learn(known, logits, codes, weights, np.empty((0, logits.shape[1])), **options)
     memory = options.get("memory", np.inf)
     surprise = quantiles.learn(known.surprise, surprise, np.zeros_like(surprise), memory)
     return Probabilities(rows, waiting, table, surprise)
 
 
-def play(known: Probabilities, logits: np.ndarray, codes: np.ndarray, **options) -> tuple[np.ndarray, np.ndarray]:
+def play(known: Probabilities, logits, codes, weights=None, **options) -> tuple[np.ndarray, np.ndarray]:
     """The probabilities of all classes, and ``-log p`` of the right one, before `learn`, with these options.
 
     From rows with a code below 0 nothing is learnt, and there is no right class.
     """
     played = np.empty(logits.shape)
-    surprise = _learn(known, logits, codes, played, **options)[-1]
+    surprise = _learn(known, logits, codes, weights, played, **options)[-1]
     return played, surprise
 
 
-def _learn(known, logits, codes, played, has_unit, has_offsets, memory=np.inf):
+def _learn(known, logits, codes, weights, played, has_unit, has_offsets, memory=np.inf):
     run = _compiled() if is_compiled() else learn_rows
     table, surprise = np.array(known.table, order="C"), np.empty(len(codes))
     logits, codes = np.ascontiguousarray(logits), np.ascontiguousarray(codes, dtype=np.int64)
+    weights = np.ascontiguousarray([] if weights is None else weights, dtype=np.float64)
     has_offsets = has_offsets or bool(table[0, 1:].any())
     rest = table, has_unit, has_offsets, min(float(memory), MEMORY), surprise, np.empty(logits.shape[1]), played
     with np.errstate(over="ignore", under="ignore"):
-        rows, waiting = run(logits, codes, known.rows, known.waiting, *rest)
+        rows, waiting = run(logits, codes, weights, known.rows, known.waiting, *rest)
     return int(rows), int(waiting), table, surprise[:, None]
 
 

@@ -61,6 +61,21 @@ def test_weights_of_classes_do_not_move_probabilities(slopes, class_weight, mult
         assert log_loss(y[3000:], model.set_params(calibration=None).predict_proba(rows[3000:])) > truth + 0.15
 
 
+@pytest.mark.parametrize("loss", ["log_loss", "hinge"])
+def test_rows_left_out_and_weighed_for_that_are_as_if_all_had_come(loss, rng):
+    X = rng.normal(size=(30_000, 3))
+    rate = expit(X @ [1.0, -1.0, 0.5] - 3.0)
+    y = (rng.random(30_000) < rate).astype(int)
+    kept = (y == 1) | (rng.random(30_000) < 0.1)
+    clf = NAGClassifier(loss, calibration="progressive")
+    clf.partial_fit(X[kept], y[kept], classes=[0, 1], sample_weight=np.where(y, 1.0, 10.0)[kept])
+    assert clf.predict_proba(X)[:, 1].mean() == pytest.approx(rate.mean(), rel=0.15)
+    cut = NAGClassifier(loss, calibration="progressive")
+    for some in np.array_split(np.flatnonzero(kept), 7):
+        cut.partial_fit(X[some], y[some], classes=[0, 1], sample_weight=np.where(y, 1.0, 10.0)[some])
+    assert cut.predict_proba(X).tobytes() == clf.predict_proba(X).tobytes()
+
+
 def test_offsets_go_on_when_weights_of_classes_are_taken_away(rng):
     rows = rng.normal(size=(12000, 2))
     p = expit(rows @ [1.5, -1.0] - 3.0)

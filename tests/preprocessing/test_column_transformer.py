@@ -777,3 +777,22 @@ def test_more_columns_than_32_bits_number(kernel):
         out = OnlineColumnTransformer(steps).fit_transform(pd.DataFrame({"a": ["x", "y"], "b": ["u", "v"]}))
     assert out.shape == (2, 2**31 + 9)
     assert out.indices[1::2].tolist() == [2**31 - 1, 2**31]
+
+
+@pytest.mark.parametrize("values", [[True, False], [2**60, 2**60 + 300], [15.0, 20.0]])
+def test_a_single_column_of_arrays_is_text_as_several_are(values):
+    rows = np.array(values)[:, None]
+    single, listed = (
+        OnlineColumnTransformer([("text", OnlineTfidf(64), places)]).fit_transform(rows).toarray()
+        for places in (0, [0])
+    )
+    np.testing.assert_array_equal(single, listed)
+    assert single.any(axis=1).all()
+    assert len(np.unique(single, axis=0)) == 2
+
+
+def test_all_columns_of_words_with_infinite_numbers_are_named():
+    table = np.array([[np.inf, 1.0, -np.inf], [2.0, 3.0, 4.0]])
+    transformer = OnlineColumnTransformer([("words", HashingEncoder(16), [0, 1, 2])])
+    with pytest.raises(ValueError, match="infinity in column 0, 2"):
+        transformer.fit(table)

@@ -47,6 +47,24 @@ def test_what_is_true_is_found(offset):
     np.testing.assert_allclose(found - found.mean(), np.array(offset) - np.mean(offset), atol=0.15)
 
 
+def test_rows_count_by_their_weights():
+    """Classes of other weights have the odds that rows would have that came as often; units of weights are free."""
+    logits, codes = draw(6000, 0.4, np.array([1.0, 0.0, -1.0]))
+    known, weights = probabilities.new(3), np.array([0.5, 1.0, 4.0])[codes]
+    whole = probabilities.learn(known, logits, codes, weights, **PLATT)
+    factor, found = probabilities.line(whole, True)
+    expected = np.array([1.0, 0.0, -1.0]) + np.log([0.5, 1.0, 4.0])
+    assert factor == pytest.approx(0.4, abs=0.05)
+    np.testing.assert_allclose(found - found.mean(), expected - expected.mean(), atol=0.15)
+    for unit in (2.0**-300, 2.0**300):
+        other = probabilities.learn(known, logits, codes, weights * unit, **PLATT)
+        assert other.table[:4].tobytes() == whole.table[:4].tobytes()
+        alike = probabilities.learn(known, logits, codes, np.full(6000, unit), **PLATT)
+        assert alike.table[:4].tobytes() == learn(logits, codes).table[:4].tobytes()
+    half = probabilities.learn(known, logits[:777], codes[:777], weights[:777], **PLATT)
+    assert same(probabilities.learn(half, logits[777:], codes[777:], weights[777:], **PLATT), whole)
+
+
 def reference(logits, codes, has_unit, has_offsets, memory):
     """The definition, a step at a time: the factor of logits and the offset of each class at the end."""
     a, square, rows, n_classes = 1.0, 1.0, 0, logits.shape[1]
