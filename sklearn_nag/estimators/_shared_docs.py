@@ -73,7 +73,8 @@ progressive_loss_ : float
     Mean loss of the predictions made before each row was learnt, by the weights that `predict` had then and by scales
     that know the features of the row, over all rows since the model was new and over classes learnt one against the
     rest. After one pass it is an honest estimate of the loss on new rows, but for a short ``half_life`` and columns
-    with far tails, see :ref:`far_tails`.
+    with far tails, see :ref:`far_tails`. With ``invariance="full"`` it is too low until rows span the columns: a row
+    in a direction that none had before counts as predicted by the mean, where `predict` goes on.
 """)
 
 REGRESSOR = entries("""
