@@ -75,7 +75,7 @@ max_iter : int or "auto", default="auto"
     out, and then learns all rows in as many. All passes of a search are over 65,536 rows at most: of more than half of
     that there is one.
 weights_ : ndarray of shape (n_estimators,)
-    The share of each of ``estimators_`` in a prediction. They add up to 1.
+    The share of each of ``estimators_`` in a prediction, the mean over outputs. They add up to 1.
 expert_losses_ : ndarray of shape (n_estimators,)
     Mean progressive loss of each of them, over the rows but the first; NaN before. Those that sleep, or slept, have
     that of others until they woke.
@@ -96,7 +96,7 @@ cells of random partitions, and so learn how columns act together. Squared error
 (`ScaleInvariantRegressor` with ``invariance="full"``): of lines, and of lines with bounded deviations from the
 means and, for up to 17 columns, the products of these. They agree with lines until they have learnt two rows for
 each of their columns. Predictions are mixed by AdaHedge by how well they have predicted rows that were new to
-them, with a blend of them as one more expert. Lines learn soonest, cells catch
+them, with a blend of them as one more expert, for each output by itself. Lines learn soonest, cells catch
 up later. So the classifier forgets early losses: it mixes at the rate 1, or 1 over a mean of the weights of rows,
 and after row ``t`` deals the share ``1 / (t + 1)`` of the weights out anew. See :doc:`/beyond_straight_lines`.
 
@@ -265,6 +265,7 @@ class _LinesCurvesCells(ToldNumbers):
                 trial._learn(X, y, weight, trial._order(learnt, random_state), judge=i == 0)
             losses = trial._losses_in_units(trial._mixed_of(take_rows(X, held_out)), y[held_out], y[rows])
             with np.errstate(over="ignore"):
+                losses = (losses / losses.shape[1]).sum(axis=1)
                 loss = np.average(losses, weights=None if weight is None else weight[held_out])
             if stopping.settled(min(loss, LARGEST)):
                 break
@@ -349,7 +350,7 @@ class _LinesCurvesCells(ToldNumbers):
     def _wake(self):
         """Let the newcomer be judged by itself, if since the last try it would have done no harm at its weight."""
         of_both, before = self._asleep
-        self._asleep = None if of_both <= before else np.zeros(2)
+        self._asleep = None if _holds(of_both <= before) else self._zeros(2)
 
     def _judge(self, responses, y, c, n_unjudged):
         """As of any mixture; exact ones that sleep agree with lines, a newcomer with the generation before."""
@@ -360,7 +361,7 @@ class _LinesCurvesCells(ToldNumbers):
                 responses[place] = np.concatenate([lines[:n_asleep], responses[place][n_asleep:]])
         if self._asleep is not None:
             (before, own), _ = self._advice(responses[-2:], y)
-            losses = np.column_stack([self._weighted_loss(p, y, c) for p in (0.5 * before + 0.5 * own, before)])
+            losses = [self._weighted_loss(p, y, c) for p in (0.5 * before + 0.5 * own, before)]
             self._asleep = added_up(self._asleep, losses)
             responses = [*responses[:-1], responses[-2]]
         return super()._judge(responses, y, c, n_unjudged)
@@ -368,7 +369,7 @@ class _LinesCurvesCells(ToldNumbers):
     def _shares(self):
         shares = super()._shares().copy()
         if self._asleep is not None:
-            shares[-2:] = shares[-2] + shares[-1], 0.0
+            shares[-2], shares[-1] = shares[-2] + shares[-1], 0.0
         for expert, place in zip(self._experts, self._first_forecasts()):
             if self._n_new < _rows_asleep(expert):
                 shares[0] += shares[place]  # of lines
@@ -387,24 +388,25 @@ class _LinesCurvesCells(ToldNumbers):
         focused.transformers[0][1].set_params(depth=depth)._focus(first, importance, rows)
         focused.play(self._method, *row, getattr(self, "classes_", None))
         self._join(focused, before)
-        self._asleep = np.zeros(2)
+        self._asleep = self._zeros(2)
         return True
 
     def _look(self, *row):
         """Look at the losses, as rows have doubled since the last look: a generation may join or leave."""
-        now, mean, falls = np.append(self._t, self._totals), 0.0, False
+        t = np.full_like(self._totals[:1], self._t)
+        now, mean, falls = np.concatenate([t, self._totals]), np.zeros_like(t), False
         since = now if self._looked is None else now - self._looked[1:]
         if self._looked is not None:
-            mean = since[-1] / (since[0] or 1.0)
-            falls = mean < _FALLS * self._looked[0]
-        self._looked = np.append(mean, now)
+            mean = since[-1:] / kernels.positive(since[:1])
+            falls = _holds(mean < _FALLS * self._looked[:1])
+        self._looked = np.concatenate([mean, now])
         generations, n_rows = self._generations(), self._n_new
         if self._asleep is not None:
             if len(generations) > 2:  # what has not woken by now is not worth its time
                 self._asleep = None
                 self._leave(generations[-1])
             return
-        lost, trust = (dict(zip(self._names, of_each)) for of_each in (since[1:-1], self._shares()))
+        lost, trust = (dict(zip(self._names, of_each)) for of_each in (since[1:-1], self._shares().mean(axis=1)))
         least = min(_CELLS, _REFOCUSED, key=lambda name: trust.get(name, 1.0))  # the second is what shards share
         if generations == [_CELLS, _FOCUSED] and not self._refocused:
             self._refocused = self._focus(_REFOCUSED, self.depth, *row)
@@ -415,7 +417,7 @@ class _LinesCurvesCells(ToldNumbers):
             if generations[-1] != _FINER and depth > self.depth and self._focus(_FINER, depth, *row):
                 for name in generations[:-1]:
                     self._leave(name)
-            elif generations[-1] == _FINER and lost[_FINER] < lost[generations[0]]:
+            elif generations[-1] == _FINER and _holds(lost[_FINER] < lost[generations[0]]):
                 self._leave(generations[0])
 
     def _finer_depth(self):
@@ -423,18 +425,10 @@ class _LinesCurvesCells(ToldNumbers):
         of_a_tree = self.max_columns // self.n_trees  # columns, which 2 ** (depth + 1) - 1 cells have to fit into
         return min(self.depth + _CUTS_MORE, MOST_CUTS, (of_a_tree + 1).bit_length() - 2)
 
-    def _join(self, expert, like):
-        place = self._names.index(like.name)
-        super()._join(expert, like)
+    def _rearrange(self, forecasts):
+        super()._rearrange(forecasts)
         if self._looked is not None:
-            self._looked = np.insert(self._looked, -1, self._looked[2 + place])
-
-    def _leave(self, name):
-        """Let an expert leave the mixture."""
-        place = self._names.index(name)
-        super()._leave(place)
-        if self._looked is not None:
-            self._looked = np.delete(self._looked, 2 + place)
+            self._looked = self._looked[[0, 1, *(2 + i for i in forecasts), -1]]
 
     def _begin(self, first):
         if first:
@@ -472,7 +466,7 @@ class _LinesCurvesCells(ToldNumbers):
         whole._looked = whole._asleep = None
         whole._early, whole._tried = _joined_early(models, base), 0
         if all(model._asleep is not None and model._names[-1] == names[-1] for model in models):
-            whole._asleep = np.zeros(2)
+            whole._asleep = whole._zeros(2)
         first, *others = models = [model._with_experts(names, models) for model in models]
         base = None if base is None else base._with_experts(names, models)
         for name in ("_mixture", "_blend"):
@@ -567,7 +561,7 @@ class _LinesCurvesCells(ToldNumbers):
                 raise ValueError("_early is not the first rows")
         for name, n in (("_looked", 2 + len(self._totals)), ("_asleep", 2)):
             if (known := getattr(self, name)) is not None:
-                kernels.check_array(name, known, (n,))
+                kernels.check_array(name, known, self._zeros(n).shape)
                 kernels.check_finite(name, known)
         if self._asleep is not None and self._names[-1] not in _GENERATIONS[1:]:
             raise ValueError("_asleep is about a generation of cells that is not there")
@@ -589,6 +583,11 @@ class _LinesCurvesCells(ToldNumbers):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
+
+
+def _holds(of_outputs):
+    """Whether something is true of half of the outputs at least, so that the unit of none matters."""
+    return 2 * np.count_nonzero(of_outputs) >= of_outputs.size
 
 
 def _rows_asleep(expert):

@@ -53,8 +53,8 @@ batch_size : int, default=100
     in `partial_fit` as well, are cut to this size. It has no effect where all estimators are learners of this package,
     or mixtures of such, which predict each row just before they learn it.
 weights_ : ndarray of shape (n_estimators,)
-    How much each estimator is trusted: the share of its forecasts in a prediction, those in the blend included. They
-    add up to 1.
+    How much each estimator is trusted: the share of its forecasts in a prediction, those in the blend included, in the
+    mean over outputs. They add up to 1.
 expert_losses_ : ndarray of shape (n_estimators,)
     Mean progressive loss of each estimator, over the rows that it was judged on; NaN before the first. Of learners of
     this package by their latest weights.
@@ -311,21 +311,21 @@ class HedgeClassifier(ScoresLabels, Mixture):
         return probability / np.add.reduce(probability, axis=1, keepdims=True)
 
     def _advice(self, played, y):
-        """What each expert advises for rows, and the largest size that may be expected of it, for each row."""
-        return np.stack([self._as_advice(response) for response in played]), np.ones(len(y))
+        """What each expert advises for rows, and the largest size to expect of it: of shape (n_rows, n_groups)."""
+        return np.stack([self._as_advice(response) for response in played]), np.ones((len(y), 1))
 
     def _loss_of(self, advice, y):
-        """Loss of each row's advice, or of mixed advice, of shape (n_rows, n_classes)."""
-        codes = class_codes(y, self.classes_)
+        """Loss of each row's advice, or of mixed advice, of shape (n_rows, n_classes), as a column."""
+        codes = class_codes(y, self.classes_)[:, None].astype(np.intp)
         if self.update == "weighted_majority":
-            return (advice.argmax(axis=1) != codes).astype(np.float64)
-        right = np.take_along_axis(advice, codes[:, None].astype(np.intp), axis=1)[:, 0]
+            return (advice.argmax(axis=1)[:, None] != codes).astype(np.float64)
+        right = np.take_along_axis(advice, codes, axis=1)
         return -np.log(right) if self._method == "predict_proba" else 1.0 - right
 
     def _against(self, advice, y):
-        """What blends are made of, as `kernels.blend` takes it: probabilities of the classes that came."""
+        """What blends are made of, of shape (n_experts, n_rows, n_groups): probabilities of the classes that came."""
         codes = class_codes(y, self.classes_).astype(np.intp)
-        return np.ascontiguousarray(np.take_along_axis(advice, codes[None, :, None], axis=2).transpose(1, 0, 2))
+        return np.take_along_axis(advice, codes[None, :, None], axis=2)
 
     @between_calls
     def predict(self, X: Rows) -> np.ndarray:
@@ -404,8 +404,8 @@ class HedgeRegressor(TakesNumbers, Mixture):
         the unit of the target [1]_, or with the fixed rate ``eta0`` [2]_.
     {eta0}
     loss : {"squared_error", "absolute_error"}, default="squared_error"
-        What estimators are judged by: half the squared error, or the absolute error, in units of the target; its mean
-        over outputs where there are several.
+        What estimators are judged by: half the squared error, or the absolute error, in units of the target. Each of
+        several outputs has a mixture of its own, so no unit matters to others; losses below are means over outputs.
     {blend}
     {max_iter}
     {batch_size}
@@ -464,6 +464,10 @@ class HedgeRegressor(TakesNumbers, Mixture):
     _losses: tuple[str, ...] = ("squared_error", "absolute_error")
     _multi_output = True
     _method = "predict"
+
+    @property
+    def _n_groups(self):  # type: ignore[override]
+        return self._n_outputs or 1
 
     def __init__(
         self,
@@ -591,19 +595,18 @@ class HedgeRegressor(TakesNumbers, Mixture):
     def _advice(self, played, y):
         """As of classes; the largest size is that of the targets before the row."""
         low, high = ends = self._ranges(y)[:, :-1]
-        return np.stack([self._held(response, low, high) for response in played]), np.abs(ends).max(axis=(0, 2))
+        return np.stack([self._held(response, low, high) for response in played]), np.abs(ends).max(axis=0)
 
     def _loss_of(self, advice, y):
-        """Loss of each row's advice, or of mixed advice, of shape (n_rows, n_outputs)."""
+        """Loss of each row's advice, or of mixed advice, for each output: of shape (n_rows, n_outputs)."""
         with np.errstate(over="ignore"):
             loss = losses.REGRESSION[self._begun_with["loss"]]()
-            values = np.minimum(loss.value(advice, y.reshape(advice.shape)), LARGEST / advice.shape[1])
-            return np.add.reduce(values, axis=1) / advice.shape[1]
+            return np.minimum(loss.value(advice, y.reshape(advice.shape)), LARGEST)
 
     def _against(self, advice, y):
-        """What blends are made of, as `kernels.blend` takes it: predictions less the targets."""
+        """What blends are made of, as of classes: predictions less the targets."""
         with np.errstate(over="ignore"):
-            return np.ascontiguousarray((advice - y.reshape(advice.shape[1:])).transpose(1, 0, 2))
+            return advice - y.reshape(advice.shape[1:])
 
     @between_calls
     def predict(self, X: Rows) -> np.ndarray:

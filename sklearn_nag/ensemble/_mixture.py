@@ -53,6 +53,7 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
     _row_options: dict[str, Any] = {}  # of `converted`
     _apart = True  # as `Expert` has it
     _half_life_of_losses = np.inf  # that forecasts are mixed by
+    _n_groups = 1  # of values that shares are the same for; of numbers each output is one
     _pass_options: tuple[str, ...] = ()  # values of ``max_iter`` that are no numbers
 
     # -- parameters
@@ -262,7 +263,7 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
                     at_end()
 
         def totals():
-            return self._totals[-1:], self._t
+            return self._mean_totals()[-1:], self._t
 
         learn_and_report(tables_of(self), self, totals, len(order), learn, step=1 if by_row else size)
 
@@ -276,32 +277,42 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
     def _join(self, expert, like):
         """Let an expert that has learnt a row join the mixture, with the weight and the losses of one ``like`` it."""
         first = self._first_forecasts()[self._experts.index(like)]
-        n, copied = len(self._totals) - 1, np.arange(first, first + like.n_forecasts)
+        self._rearrange([*range(len(self._totals) - 1), *range(first, first + like.n_forecasts)])
         self._experts.append(expert)
-        self._totals = self._totals[[*range(n), *copied, n]]
-        self._mixture = self._mixture.rearranged([*range(n), *copied, *range(n, self._mixture.excess.shape[1])])
-        self._blend = None if self._blend is None else self._blend.rearranged([*range(n), *copied])
 
-    def _leave(self, place):
-        """Let the expert in a place, which makes one forecast, leave the mixture."""
+    def _leave(self, name):
+        """Let the expert of a name, which makes one forecast, leave the mixture."""
+        place = self._names.index(name)
         first = self._first_forecasts()[place]
-        n = len(self._totals) - 1
-        kept = [i for i in range(n) if i != first]
+        self._rearrange([i for i in range(len(self._totals) - 1) if i != first])
         del self._experts[place]
-        self._totals = self._totals[[*kept, n]]
-        self._mixture = self._mixture.rearranged([*kept, *range(n, self._mixture.excess.shape[1])])
-        self._blend = None if self._blend is None else self._blend.rearranged(kept)
+
+    def _rearrange(self, forecasts):
+        """Keep the forecasts of these places, in this order."""
+        n = len(self._totals) - 1
+        self._totals = self._totals[[*forecasts, n]]
+        self._mixture = self._mixture.rearranged([*forecasts, *range(n, self._mixture.excess.shape[1])])
+        self._blend = None if self._blend is None else self._blend.rearranged(forecasts)
 
     def _see(self, X, y, judge):
         """Remember what matters of rows that have been learnt, and of their targets."""
 
     def _begin_mixture(self, n_forecasts):
         """Make a new mixture of so many forecasts."""
-        self._totals = np.zeros(n_forecasts + 1)
+        self._totals = self._zeros(n_forecasts + 1)
         adapts = self.update == "adahedge"
         if adapts and self.blend and n_forecasts > 1 and self._begun_with["loss"] != "zero_one":
-            self._blend, n_forecasts = kernels.Mixture.new(n_forecasts), n_forecasts + 1
-        self._mixture = self._new_mixture(n_forecasts)
+            self._blend, n_forecasts = kernels.Mixture.new(n_forecasts).repeated(self._n_groups), n_forecasts + 1
+        self._mixture = self._new_mixture(n_forecasts).repeated(self._n_groups)
+
+    def _zeros(self, n):
+        """So many zeros, for each of several groups."""
+        return np.zeros((n, self._n_groups) if self._n_groups > 1 else n)
+
+    def _mean_totals(self):
+        """Total losses of the estimators, and of the mixture: means over groups."""
+        totals = self._totals.reshape(len(self._totals), -1)[[*self._first_forecasts(), -1]]
+        return np.add.reduce(totals / totals.shape[1], axis=1)
 
     def _new_mixture(self, n_forecasts):
         """A mixture of so many forecasts, that of the blend included."""
@@ -314,29 +325,32 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
         advice, largest = self._advice(responses, y)
         advice, largest, y, c = advice[:, n_unjudged:], largest[n_unjudged:], y[n_unjudged:], c[n_unjudged:]
         with np.errstate(over="ignore"):  # where they are the same but for rounding, last digits would decide
-            are_one = np.abs(advice - advice[:1]).max(axis=-1) <= _ROUNDING * largest
-        advice = np.where(are_one[..., None], advice[:1], advice)
+            apart = np.abs(advice - advice[:1]).reshape(*advice.shape[:2], self._n_groups, -1).max(axis=-1)
+        are_one = apart <= _ROUNDING * largest
+        advice = np.where(are_one, advice[:1], advice)
         kept = 0.5 ** (c / self._half_life_of_losses)
-        played = losses = np.stack([self._weighted_loss(p, y, c) for p in advice], axis=1)
+        played = losses = np.stack([self._weighted_loss(p, y, c) for p in advice], axis=-1)
         if self._blend is not None:
-            blended = kernels.blend(self._blend, self._against(advice, y), self._begun_with["loss"], c, kept)
-            of_blend = self._weighted_loss(self._mixed(blended.T[:, :, None], advice), y, c)
-            played = np.column_stack([losses, np.where(are_one.all(axis=0), losses[:, 0], of_blend)])
+            against = np.ascontiguousarray(self._against(advice, y).transpose(1, 2, 0))
+            blended = kernels.blend(self._blend, against, self._begun_with["loss"], c, kept)
+            of_blend = self._weighted_loss(self._mixed(blended.transpose(2, 0, 1), advice), y, c)
+            of_blend = np.where(are_one.all(axis=0), losses[..., 0], of_blend)
+            played = np.concatenate([losses, of_blend[..., None]], axis=-1)
         with np.errstate(over="ignore"):
             t = np.add.accumulate(np.append(self._t, c))
         shares = kernels.mix(self._mixture, played, row_weights=np.column_stack([c, t[1:]]), kept=kept)
         if self._blend is not None:
-            shares = shares[:, :-1] + shares[:, -1:] * blended
-        mixed = self._mixed(shares.T[:, :, None], advice)
+            shares = shares[..., :-1] + shares[..., -1:] * blended
+        mixed = self._mixed(shares.transpose(2, 0, 1), advice)
         of_all = self._weighted_loss(mixed, y, c)
-        self._totals = added_up(self._totals, np.column_stack([losses, of_all]))
+        self._totals = added_up(self._totals, [*losses.transpose(2, 0, 1), of_all])
         self._t = float(t[-1])
         return mixed
 
     def _weighted_loss(self, advice, y, c):
-        """Loss of each row's advice times its weight, at most the largest double."""
+        """Loss of each row's advice times its weight, at most the largest double: of shape (n_rows, n_groups)."""
         with np.errstate(over="ignore"):
-            return np.minimum(self._loss_of(advice, y) * c, LARGEST)
+            return np.minimum(self._loss_of(advice, y) * c[:, None], LARGEST)
 
     @staticmethod
     def _mixed(weights, advice):
@@ -369,16 +383,16 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
             for expert in self._experts:
                 for which in range(expert.n_forecasts):
                     share = next(shares)
-                    if share > 0:
+                    if (share > 0).any():
                         total = total + share * self._as_advice(expert.forecast(which, self._method, X))
         return np.clip(total, -LARGEST, LARGEST)
 
     def _shares(self):
-        """Present share of each forecast in the mixture."""
+        """Present share of each forecast in the mixture: of shape (n_forecasts, n_groups)."""
         if self._mixture is None:
-            return np.full(len(self._experts), 1.0 / len(self._experts))
-        shares = self._mixture.weights()[0]
-        return shares if self._blend is None else shares[:-1] + shares[-1] * self._blend.weights()[0]
+            return np.full((len(self._experts), 1), 1.0 / len(self._experts))
+        shares = self._mixture.weights().T
+        return shares if self._blend is None else shares[:-1] + shares[-1] * self._blend.weights().T
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_experts")
@@ -405,13 +419,17 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
         if not isinstance(self._is_new, bool | np.bool_) or self._is_new != (self._mixture is None):
             raise ValueError(f"_is_new is {self._is_new!r:.60}, which does not go with its mixture")
         n_forecasts = sum(expert.n_forecasts for expert in self._experts)
-        if self._mixture is not None:
-            kernels.check_mixture("_mixture", self._mixture, 1, n_forecasts + (self._blend is not None))
-            kernels.check_shares("_mixture", self._mixture)
-        if self._blend is not None:
-            kernels.check_mixture("_blend", self._blend, 1, n_forecasts)
-            kernels.check_shares("_blend", self._blend)
-        kernels.check_array("_totals", self._totals, (n_forecasts + 1,))
+        n_groups = 1 if self._mixture is None else self._n_groups
+        were_one = n_groups > 1 and np.shape(getattr(self._mixture, "gap", None)) == (1,)  # in models saved before
+        for name, n in (("_mixture", n_forecasts + (self._blend is not None)), ("_blend", n_forecasts)):
+            if (mixture := getattr(self, name)) is not None:
+                kernels.check_mixture(name, mixture, 1 if were_one else n_groups, n)
+                kernels.check_shares(name, mixture)
+                setattr(self, name, mixture.repeated(n_groups) if were_one else mixture)
+        for name in ("_totals", "_looked", "_asleep"):
+            if were_one and (known := getattr(self, name, None)) is not None:
+                setattr(self, name, np.repeat(np.reshape(known, (-1, 1)), n_groups, axis=1))
+        kernels.check_array("_totals", self._totals, (n_forecasts + 1, n_groups)[: 1 + (n_groups > 1)])
         kernels.check_finite("_totals", self._totals)
         kernels.check_number("_t", self._t)
 
@@ -453,7 +471,7 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
     @property
     def weights_(self) -> np.ndarray:
         """How much each estimator is trusted; they add up to 1."""
-        return self._attribute(lambda model: np.add.reduceat(model._shares(), model._first_forecasts()))
+        return self._attribute(lambda model: np.add.reduceat(model._shares().mean(axis=1), model._first_forecasts()))
 
     def _first_forecasts(self):
         """Place of the first forecast of each expert: by its latest weights, where there are two."""
@@ -462,19 +480,20 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
     @property
     def expert_losses_(self) -> np.ndarray:
         """Mean progressive loss of each estimator; NaN before the first row that was judged."""
-        totals, t = self._attribute(lambda model: (model._totals[model._first_forecasts()], model._t))
-        return totals / t if t > 0 else np.full(len(totals), np.nan)
+        totals, t = self._attribute(lambda model: (model._mean_totals(), model._t))
+        return totals[:-1] / (t or np.nan)
 
     @property
     def progressive_loss_(self) -> float:
         """Mean progressive loss of the mixture; NaN before the first row that was judged."""
-        total, t = self._attribute(lambda model: (model._totals[-1], model._t))
-        return float(total / t) if t > 0 else np.nan
+        totals, t = self._attribute(lambda model: (model._mean_totals(), model._t))
+        return float(totals[-1] / (t or np.nan))
 
     @property
     def regret_(self) -> float:
         """Total progressive loss of the mixture, less that of the best estimator."""
-        return self._attribute(lambda model: float(model._totals[-1] - model._totals[model._first_forecasts()].min()))
+        *totals, total = self._attribute(lambda model: model._mean_totals())
+        return float(total - min(totals))
 
     @property
     def t_(self) -> float:
@@ -483,9 +502,10 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
 
 
 def added_up(totals, losses):
-    """Totals with the losses of more rows, added one row after another, and at most the largest double."""
+    """Totals with the losses of more rows, a matrix for each, added row by row, and at most the largest double."""
+    rows = np.stack(losses, axis=1).reshape(-1, *totals.shape)
     with np.errstate(over="ignore"):
-        return np.minimum(np.add.accumulate(np.vstack([totals, losses]), axis=0)[-1], LARGEST)
+        return np.minimum(np.add.accumulate(np.concatenate([totals[None], rows]))[-1], LARGEST)
 
 
 def _rows_with_weight(weight, n_rows):

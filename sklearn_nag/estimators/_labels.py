@@ -76,7 +76,8 @@ class ScoresLabels(ClassifierMixin):
     """As ClassifierMixin, but ``score`` takes all labels that `as_labels` does."""
 
     def score(self, X, y, sample_weight=None):
-        return super().score(X, as_labels(dense(y), "y"), sample_weight)
+        y = dense(y)
+        return super().score(X, as_matrix(y) if has_columns(y) else as_labels(y, "y"), sample_weight)
 
     score.__doc__ = ClassifierMixin.score.__doc__
 
@@ -98,7 +99,7 @@ def dense(y: Any) -> np.ndarray:
 def as_matrix(y):
     """Targets of two dimensions, dense or sparse, as an array of floats."""
     y = dense(y)
-    y = np.asarray(y.tolist()) if y.dtype == object else y
+    y = np.asarray(as_labels(y, "y").tolist()) if y.dtype == object else y
     if y.dtype.kind not in "biuf":
         raise ValueError(f"y has shape {y.shape} and values that are no numbers: {NEITHER}.")
     return y.astype(np.float64) if y.dtype.kind in "biu" else y

@@ -7,6 +7,7 @@ import warnings
 from copy import copy
 
 import numpy as np
+from sklearn.base import is_regressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
@@ -109,7 +110,7 @@ class Passes:
     searches : bool
         Whether these are passes of a search.
     rows, held_out : ndarray of int, or None
-        The rows to learn and those held out; None and None where all are learnt.
+        The rows to learn and those held out; both None where all are learnt.
     targets, effective_weight : ndarray, ndarray or None
         ``y`` as the kernel takes it, and the weights of the rows with those of their classes.
     knows_scales : bool
@@ -121,6 +122,7 @@ class Passes:
     def __init__(self, estimator, X, y, weight, goes_on, are_new):
         self.estimator, self.X, self.y, self.weight = estimator, X, y, weight
         self.targets, self.effective_weight = estimator._encode(y), estimator._weigh(y, weight)
+        self._have_units = is_regressor(estimator) and self.targets.shape[1] > 1
         if self.effective_weight is not None and not self.effective_weight.any():
             raise ValueError("sample_weight, with class_weight, is zero for all rows: fit has nothing to learn from.")
         rule, weight = estimator._state.rule, self.effective_weight
@@ -235,7 +237,7 @@ class Passes:
             model._learn(self.X, self.targets, self.effective_weight, order, are_new=are_new)
             if self.estimator.shuffle or (model.n_iter_ > 0 and not state.rule.forgets):
                 self._tell_growth(state)
-            return state.mean_loss(state.seen - seen, lifted=True)
+            return state.mean_loss(state.seen - seen, lifted=True, counting=self._counting(model))
         finally:  # also when the model diverges, as a sweep goes on from there
             with np.errstate(over="ignore"):
                 before = state.in_unit_of_loss(before, state.targets.lift / lift)
@@ -247,9 +249,20 @@ class Passes:
         weight = np.ones(len(self.y)) if self.effective_weight is None else self.effective_weight
         state.see_growth(self.targets[rows], weight[rows])
 
+    def _counting(self, model):
+        """What lifted losses of targets are multiplied by: of several numbers, each counts by that of its mean."""
+        if not self._have_units:
+            return 1.0
+        constant = self._constant_loss(model)
+        return np.divide(1.0, constant, out=np.zeros_like(constant), where=constant > np.finfo(float).tiny)
+
+    def _constant_loss(self, model):
+        """Mean lifted loss of the best constant prediction; of numbers for each target."""
+        return self.estimator._constant_loss(_lifted(self.targets, model), self.effective_weight, self.rows)
+
     def shown(self, model, losses):
-        """Lifted losses in the unit of the targets."""
-        return model._state.in_unit_of_loss(losses, 1.0 / model._state.targets.lift)
+        """Lifted losses in the unit of the targets; those that have none as they are."""
+        return losses if self._have_units else model._state.in_unit_of_loss(losses, 1.0 / model._state.targets.lift)
 
     def objective(self, model, loss):
         """What is to become small, after a pass of this mean loss; losses are lifted."""
@@ -308,13 +321,13 @@ class Passes:
         p, targets = _lifted(p, model), _lifted(model._targets_of_heads(self.targets[rows]), model)
         unit = np.resize(model._state.unit(), p.shape[1])
         values = loss.value(loss.margins(p) if loss.coupled else p, targets, unit)
-        total = np.minimum(values, np.finfo(float).max).sum(axis=1)
+        total = (np.minimum(values, np.finfo(float).max) * self._counting(model)).sum(axis=1)
         return float(np.average(total, weights=weight) / rule.n_groups)
 
     def warn_about(self, model, loss, settled):
         """Warn if, by the mean loss of its last pass, ``model`` learnt nothing useful, or if passes ended too soon."""
         estimator = self.estimator
-        constant_loss = estimator._constant_loss(_lifted(self.targets, model), self.effective_weight, self.rows)
+        constant_loss = float(np.mean(self._constant_loss(model) * self._counting(model)))
         here, constant = self.shown(model, np.array([loss, constant_loss]))
         if loss > estimator._useless_from * constant_loss:
             found = (

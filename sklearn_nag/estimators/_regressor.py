@@ -421,17 +421,17 @@ class OnlineRegressor(TakesNumbers, OnlineLinear):
         return encoded
 
     def _constant_loss(self, encoded, weight, rows):
-        """Mean loss over rows and outputs of predicting the mean of each output."""
+        """Mean loss over rows, for each output, of predicting its mean."""
         rows = slice(None) if rows is None else rows
         weight = None if weight is None else weight[rows]
         with np.errstate(all="ignore"):
             mean = np.average(encoded[rows], axis=0, weights=weight)
             if self._log_link:
                 p = np.maximum(np.log(mean), losses.LEAST_LOG) + np.zeros(encoded[rows].shape)
-                return float(np.average(self._loss().value(p, encoded[rows]).mean(axis=1), weights=weight))
+                return np.average(self._loss().value(p, encoded[rows]), axis=0, weights=weight)
             spread = np.sqrt(np.average((encoded[rows] - mean) ** 2, axis=0, weights=weight))
             unit = spread if self._target_unit else 1.0
-            return float(np.average(self._loss().value(mean, encoded[rows], unit).mean(axis=1), weights=weight))
+            return np.average(self._loss().value(mean, encoded[rows], unit), axis=0, weights=weight)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -38,8 +38,8 @@ t_ : float
 n_iter_ : int
     Passes over the rows that `fit` has taught this model; 1 after `partial_fit`.
 validation_losses_ : ndarray of shape (n_passes,)
-    Mean loss on the rows held out after each pass by which `fit` searched for the number of passes; empty where it did
-    not.
+    Mean loss on the rows held out after each pass by which `fit` searched for the number of passes, of each of several
+    targets over that of its mean; empty where it did not.
 n_features_in_ : int
     Number of features.
 feature_names_in_ : ndarray of shape (`n_features_in_`,)

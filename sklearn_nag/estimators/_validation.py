@@ -6,7 +6,7 @@ import datetime
 import importlib
 from collections.abc import Iterator, Mapping, MappingView, Set
 from contextlib import suppress
-from numbers import Complex, Integral, Real
+from numbers import Complex, Integral, Number, Real
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -217,8 +217,10 @@ def converted(estimator, X, *y, **options):
         y = (as_numpy(y[0], "y"),)
         if options.get("y_numeric"):
             raise_for_kinds("y", y[0])
-        elif np.asarray(y[0]).dtype.kind == "c":
+        elif (labels := np.asarray(y[0])).dtype.kind == "c":
             raise ValueError("Complex data not supported: y has complex numbers, which are no labels.")
+        elif labels.dtype.kind in "OU":  # as NumPy makes the word "nan" of NaN
+            _raise_for_missing("y", y[0] if isinstance(y[0], list | tuple) else labels)
     try:
         return validate_data(estimator, X, *y, **options, **_ROWS)
     except (OverflowError, TypeError, ValueError) as error:
@@ -481,9 +483,30 @@ def as_labels(y, name):
     """An array of labels as NumPy has them, also whole numbers and booleans that come as objects."""
     if y.dtype.kind in "mM":
         raise ValueError(f"{name} must be whole numbers, booleans or words; it holds {y.dtype}.")
+    if y.dtype == object:
+        _raise_for_missing(name, y)
     whole = y.dtype == object and y.ndim == 1 and all(isinstance(label, Integral | np.bool_) for label in y)
     plain = np.asarray(y.tolist()) if whole else y
     return plain if plain.dtype.kind in "biu" else y
+
+
+def _raise_for_missing(name, labels):
+    """Raise for the first label that is None, NaN or the like."""
+    entries = np.asarray(labels, dtype=object)
+    for place, label in np.ndenumerate(entries) if set(map(type, entries.flat)) - {str} else ():
+        if is_missing(label):
+            raise ValueError(f"{name} has a missing label, {label}{_in_place(place, before=',')}: leave such rows out.")
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value of Python is none: None, NaN, NaT, or NA of pandas."""
+    if value is None:
+        return True
+    if isinstance(value, str):
+        return False
+    return type(value).__name__ in ("NAType", "NaTType") or (
+        isinstance(value, Number | np.datetime64) and value != value
+    )
 
 
 def check_labels(y):

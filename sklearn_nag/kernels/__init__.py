@@ -89,23 +89,25 @@ def adopt(state, rule):
 
 
 def mix(mixture, losses, noise=None, row_weights=None, kept=None):
-    """Let a `Mixture` of a single group play rows and suffer their losses; return the shares as `Mixture.play` does."""
-    check_mixture("the mixture", mixture, 1, losses.shape[1])
-    if losses.shape[1] == 1:
-        return np.ones_like(losses)
-    if is_compiled():
-        play = importlib.import_module(".compiled.mixture", __name__).play_mixture
-        return play(mixture, losses, noise, row_weights, kept)
-    return mixture.play(losses, noise, row_weights, kept)
+    """Let a `Mixture` play rows and suffer their losses; return the shares as `Mixture.play` does."""
+    return _shares("play", mixture, losses, noise, row_weights, kept)
 
 
 def blend(mixture, forecasts, loss, row_weight, kept=None):
-    """Let a `Mixture` of a single group blend forecasts, and suffer for it; return shares as `Mixture.blend` does."""
-    check_mixture("the mixture", mixture, 1, forecasts.shape[1])
-    if is_compiled():
-        play = importlib.import_module(".compiled.mixture", __name__).play_blend
-        return play(mixture, forecasts, loss, row_weight, kept)
-    return mixture.blend(forecasts, loss, row_weight, kept)
+    """Let a `Mixture` blend forecasts, and suffer for it; return the shares as `Mixture.blend` does."""
+    return _shares("blend", mixture, forecasts, loss, row_weight, kept)
+
+
+def _shares(method, mixture, values, *others):
+    """What a method of a mixture returns, by the kernel that runs."""
+    check_mixture("the mixture", mixture, *(values.shape[1:] if values.ndim == 3 else (1, values.shape[1])))
+    if values.shape[-1] == 1:
+        return np.ones_like(values)
+    if not is_compiled():
+        return getattr(mixture, method)(values, *others)
+    return getattr(importlib.import_module(".compiled.mixture", __name__), f"{method}_mixture")(
+        mixture, values, *others
+    )
 
 
 def excess_leverage(state, X):

@@ -312,7 +312,8 @@ class _EtaSearch(AnswersOfTheBest):
         float
             Greater is better.
         """
-        return score_by(self.scorer_, self._best(), X, y, sample_weight)
+        best = self._best()
+        return score_by(self.scorer_, best, X, y, sample_weight)
 
     def _best(self):
         check_is_fitted(self, "best_estimator_")

@@ -20,7 +20,7 @@ import numpy as np
 from scipy import sparse
 
 from ..estimators._parameters import shown
-from ..estimators._validation import as_given, as_numpy, check_sparse
+from ..estimators._validation import as_given, as_numpy, check_sparse, is_missing
 
 NUMBERS, WORDS, DATES, EMPTY = "numbers", "words", "dates", "no values"
 MISSING_WORDS = {
@@ -464,17 +464,6 @@ def _is_string_view(kind):
     from pyarrow import types
 
     return hasattr(types, "is_string_view") and types.is_string_view(kind)  # since pyarrow 16
-
-
-def is_missing(value: Any) -> bool:
-    """Whether a value of Python is none: None, NaN, NaT, or NA of pandas."""
-    if value is None:
-        return True
-    if isinstance(value, str):
-        return False
-    return type(value).__name__ in ("NAType", "NaTType") or (
-        isinstance(value, Number | np.datetime64) and value != value
-    )
 
 
 def as_word(value: Any) -> str | None:

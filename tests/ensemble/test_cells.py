@@ -80,7 +80,7 @@ def test_it_mixes_what_its_pipelines_play(kernel):
     held = np.clip(np.transpose(played)[1:], (2 * low - high)[:, None], (2 * high - low)[:, None])
     errors = held - targets[1:, None]
     blend, mixture = Mixture.new(6), Mixture.new(7)
-    of_blend = (blend.blend(errors[:, :, None], "squared_error", np.ones(249)) * errors).sum(axis=1)
+    of_blend = (blend.blend(errors, "squared_error", np.ones(249)) * errors).sum(axis=1)
     mixture.play(np.column_stack([errors, of_blend]) ** 2 / 2)
     np.testing.assert_allclose(model.expert_losses_, (errors**2).mean(axis=0) / 2, rtol=1e-10)
     shares = mixture.weights()[0]
@@ -295,6 +295,37 @@ def test_no_finer_cells_join_where_losses_stay_as_they_are(rng):
     Z = rng.uniform(-1, 1, size=(6000, 3))
     y = np.sign(Z[:, 0] * Z[:, 1]) + rng.normal(size=6000)
     assert list(NAGCellsRegressor(**FINE).fit(Z, y).named_estimators_) == [*BEFORE_CELLS, "cells", "focused"]
+
+
+@pytest.mark.parametrize("half_life", [None, 300])
+def test_no_unit_of_an_output_matters_to_others(half_life, rng):
+    Z, y = waves(2600)
+    both = np.column_stack([Z[:, 0] + 0.3 * rng.normal(size=2600), y])
+    options = {**FINE, "n_trees": 20, "half_life": half_life}
+    model = NAGCellsRegressor(**options).partial_fit(Z, both)
+    alone = NAGCellsRegressor(**options).partial_fit(Z, y)
+    assert "finer" in model.named_estimators_
+    assert np.var(model.predict(Z)[:, 1] - y) < 1.5 * np.var(alone.predict(Z) - y)  # cells are for both outputs
+    for factor in (2.0**20, 2.0**-100):
+        other = NAGCellsRegressor(**options).partial_fit(Z[:777], both[:777] * [factor, 1])
+        other = pickle.loads(pickle.dumps(other)).partial_fit(Z[777:], both[777:] * [factor, 1])
+        assert other.predict(Z).tobytes() == (model.predict(Z) * [factor, 1]).tobytes()
+    fitted = [NAGCellsRegressor(**options).fit(Z[:300], both[:300] * [factor, 1]) for factor in (1.0, 2.0**20)]
+    assert fitted[0].predict(Z)[:, 1].tobytes() == fitted[1].predict(Z)[:, 1].tobytes()
+
+
+def test_several_outputs_of_shards_are_merged(rng):
+    Z, y = waves(1200)
+    both = np.column_stack([1e6 * (Z[:, 0] + 0.3 * rng.normal(size=1200)), y])
+    base = NAGCellsRegressor(**FINE).partial_fit(Z[:600], both[:600])
+    shards = [copy.deepcopy(base).partial_fit(Z[part], both[part]) for part in (slice(600, 900), slice(900, 1200))]
+    model = merge(shards, base)
+    total = sum(shard._totals[-1] for shard in shards) - base._totals[-1]
+    np.testing.assert_allclose(model.progressive_loss_ * model.t_, total.mean())
+    np.testing.assert_allclose(model.weights_.sum(), 1.0)
+    model = pickle.loads(pickle.dumps(model)).partial_fit(Z[:300], both[:300])
+    error, before = (np.var(own.predict(Z) - both, axis=0) for own in (model, base))
+    assert (error < [1.1, 0.9] * before).all()
 
 
 def test_models_from_before_finer_cells_go_on():

@@ -208,13 +208,17 @@ def test_the_blend_is_adahedge_on_slopes(loss, kernel):
     if kernel == "numba":
         pytest.importorskip("numba")
     rng = np.random.default_rng(0)
-    values = rng.uniform(0.1, 1.0, (80, 3, 1)) if loss == "log_loss" else rng.normal(size=(80, 3, 2)) + [0.1, 0.2]
+    values = rng.uniform(0.1, 1.0, (80, 2, 3)) if loss == "log_loss" else rng.normal(size=(80, 2, 3)) + [[0.1], [0.2]]
     with sklearn_nag.config_context(kernel=kernel):
-        shares = blend(Mixture.new(3), values, loss, np.ones(80))
-        np.testing.assert_allclose(shares, tangents(values, loss), atol=1e-5)
-        heavy = blend(Mixture.new(3), values, loss, np.full(80, 2.0**20))
+        shares = blend(Mixture.new(3).repeated(2), values, loss, np.ones(80))
+        for group in range(2):
+            np.testing.assert_allclose(shares[:, group], tangents(values[:, group, :, None], loss), atol=1e-5)
+            alone = blend(Mixture.new(3), values[:, group].copy(), loss, np.ones(80))
+            np.testing.assert_allclose(alone, shares[:, group], rtol=1e-12)
+        heavy = blend(Mixture.new(3).repeated(2), values, loss, np.full(80, 2.0**20))
         np.testing.assert_allclose(heavy, shares, rtol=1e-12)
-        huge = blend(Mixture.new(3), values * (1.0 if loss == "log_loss" else 1e300), loss, np.ones(80))
+        large = values * (1.0 if loss == "log_loss" else 1e300)
+        huge = blend(Mixture.new(3).repeated(2), large, loss, np.ones(80))
         assert np.isfinite(huge).all()
 
 
@@ -227,7 +231,7 @@ def test_the_blend_is_nearly_as_good_as_the_best_there_is():
         values = rng.normal(size=(n, k)) * rng.uniform(0.1, 2.0, k) + rng.normal(size=k) - y[:, None]
         loss = ("squared_error", "absolute_error")[i % 2]
         value, slope = (lambda r: r**2 / 2, lambda r: r) if i % 2 == 0 else (np.abs, np.sign)
-        shares = blend(Mixture.new(k), values[:, :, None], loss, np.ones(n))
+        shares = blend(Mixture.new(k), values, loss, np.ones(n))
         played = (shares * values).sum(axis=1)
         bound = adahedge_bound(slope(played)[:, None] * (values - played[:, None]))[-1]
         fixed = np.vstack([np.eye(k), rng.dirichlet(np.ones(k), 50)])
@@ -236,7 +240,7 @@ def test_the_blend_is_nearly_as_good_as_the_best_there_is():
     # Two forecasts that are wrong on either side: no choice between them is right, their mean is.
     y = rng.normal(size=500)
     either = np.stack([y + 1.0, y - 1.0], axis=1) - y[:, None]
-    shares = blend(Mixture.new(2), either[:, :, None], "squared_error", np.ones(500))
+    shares = blend(Mixture.new(2), either, "squared_error", np.ones(500))
     assert ((shares * either).sum(axis=1) ** 2).mean() < 0.02
 
 
@@ -467,6 +471,57 @@ def test_several_outputs():
     assert model.score(X, Y) > 0.4
     with pytest.raises(ValueError, match=r"made for targets of shape \(n_samples, 2\)"):
         model.partial_fit(X, y)
+
+
+def apart(n, rng):
+    """Rows of a line with noise, a curve, and a target that is constant at first."""
+    Z = rng.normal(size=(n, 3))
+    return Z, np.column_stack(
+        [Z[:, 0] + rng.normal(size=n), np.sin(3 * Z[:, 1]), np.where(np.arange(n) < 50, 7, Z[:, 2])]
+    )
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("options", [{}, {"loss": "absolute_error"}, {"update": "hedge"}, {"blend": False}])
+def test_outputs_are_mixed_apart(options, kernel, rng):
+    """So neither the unit of one nor a target that is far out changes a bit of others, nor does any cut."""
+    Z, Y = apart(200, rng)
+    with sklearn_nag.config_context(kernel=kernel):
+        model = HedgeRegressor(**options).partial_fit(Z, Y)
+        predicted = model.predict(Z)
+        for factor in (2.0**100, 2.0**-100):
+            other = HedgeRegressor(**options).partial_fit(Z[:77], Y[:77] * [factor, 1, 1])
+            other = pickle.loads(pickle.dumps(other)).partial_fit(Z[77:], Y[77:] * [factor, 1, 1])
+            np.testing.assert_array_equal(other.predict(Z)[:, 1:], predicted[:, 1:])
+            if "update" not in options:  # whose rate has a unit
+                np.testing.assert_array_equal(other.predict(Z)[:, 0], factor * predicted[:, 0])
+        Y[100, 0] = 1e308
+        far = HedgeRegressor(**options).partial_fit(Z, Y)
+        np.testing.assert_allclose(far.predict(Z)[:, 1:], predicted[:, 1:], rtol=1e-9)
+        assert np.isfinite([far.progressive_loss_, far.regret_, *far.expert_losses_, *far.predict(Z)[:, 0]]).all()
+        for j in range(1, 3):
+            alone = HedgeRegressor(**options).partial_fit(Z, Y[:, j])
+            np.testing.assert_allclose(predicted[:, j], alone.predict(Z), rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(model.weights_.sum(), 1.0)
+
+
+def test_mixtures_that_were_saved_when_outputs_had_the_same_shares_go_on(rng):
+    Z, Y = apart(300, rng)
+    model = HedgeRegressor().partial_fit(Z[:200], Y[:200])
+    state = copy.deepcopy(model.__getstate__())
+    for own in (state["_mixture"], state["_blend"]):
+        own.excess, own.gap = own.excess[:1], own.gap[:1]
+    state["_totals"] = state["_totals"].mean(axis=1)
+    earlier = object.__new__(HedgeRegressor)
+    earlier.__setstate__(state)
+    np.testing.assert_allclose(earlier.predict(Z)[:, 0], model.predict(Z)[:, 0])
+    np.testing.assert_allclose(earlier.expert_losses_, model.expert_losses_)
+    np.testing.assert_allclose(earlier.regret_, model.regret_)
+    earlier.partial_fit(Z[200:], Y[200:])
+    np.testing.assert_allclose(earlier.predict(Z)[:, 0], model.partial_fit(Z[200:], Y[200:]).predict(Z)[:, 0])
+    state["_mixture"].gap = None
+    with pytest.raises(ValueError, match="HedgeRegressor cannot be used"):
+        object.__new__(HedgeRegressor).__setstate__(state)
 
 
 def test_labels_of_any_kind():

@@ -444,6 +444,14 @@ def test_models_saved_with_objects_for_classes_go_on():
 
 
 @pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        (3, "y has labels of another kind than its first one, 'a'"),
+        (None, "y has a missing label, None, in row 2: leave such rows out"),
+        (np.nan, "y has a missing label, nan, in row 2: leave such rows out"),
+    ],
+)
+@pytest.mark.parametrize(
     "learner",
     [
         NAGClassifier(),
@@ -455,9 +463,8 @@ def test_models_saved_with_objects_for_classes_go_on():
         OnlineBootstrap(NAGClassifier(), 2),
     ],
 )
-def test_labels_of_two_kinds_are_refused(learner):
-    labels = np.array(["a", "b", None] * 40, dtype=object)
-    message = "y has labels of another kind than its first one, 'a'"
+def test_labels_of_two_kinds_are_refused(learner, other, message):
+    labels = np.array(["a", "b", other] * 40, dtype=object)
     with pytest.raises(ValueError, match=message):
         clone(learner).fit(X, labels)
     if hasattr(learner, "partial_fit"):
@@ -466,3 +473,28 @@ def test_labels_of_two_kinds_are_refused(learner):
     for run in (progressive_validation, eta_sweep, shard_fit):
         with pytest.raises(ValueError, match=message):
             run(NAGClassifier(), X, labels)
+
+
+def test_missing_labels_are_named(rng):
+    X, words = rng.normal(size=(6, 2)), ["a", "b"] * 3
+    model = NAGClassifier().fit(X, words)
+    for labels in ([np.nan, *words[1:]], [None, *words[1:]]):
+        with pytest.raises(ValueError, match="y has a missing label, .*, in row 0: leave"):
+            NAGClassifier().fit(X, labels)  # of a list NumPy would make the word "nan"
+        with pytest.raises(ValueError, match="y has a missing label, .*, in row 0: leave"):
+            model.score(X, np.array(labels, dtype=object))
+    of_both = np.array([[0, 1], [1, 0], [1, None]] * 2, dtype=object)
+    for run in (NAGClassifier().fit, NAGClassifier().fit(X, of_both[[0, 1] * 3]).score):
+        with pytest.raises(ValueError, match="y has a missing label, None, in row 2, column 1: leave"):
+            run(X, of_both)
+
+
+def test_labels_that_come_as_objects_are_scored(rng):
+    X = rng.normal(size=(40, 2))
+    labels = (X > 0).astype(int)
+    model = NAGClassifier().fit(X, labels.astype(object))
+    assert model.score(X, labels.astype(object)) == model.score(X, labels) > 0.5
+    pandas = pytest.importorskip("pandas")
+    for kind in ("boolean", "Int64", object):
+        table = pandas.DataFrame(labels).astype(bool if kind == "boolean" else int).astype(kind)
+        assert model.score(X, table) == model.score(X, labels)

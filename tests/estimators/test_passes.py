@@ -1,12 +1,15 @@
 """Passes of `fit`: their order, when they stop, and what is said when they did not help."""
 
+import warnings
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_digits, load_wine
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import log_loss
+from sklearn.metrics import log_loss, r2_score
 from sklearn.model_selection import train_test_split
 
 from sklearn_nag import FTRLRegressor, NAGClassifier, NAGRegressor, ScaleInvariantRegressor, config_context
@@ -93,6 +96,23 @@ def test_passes_do_not_depend_on_the_unit_of_the_target(make, loss, early_stoppi
             assert one.n_iter_ == two.n_iter_
             assert np.array_equal(np.ldexp(two.coef_, -power), one.coef_)
             assert len(one.validation_losses_) == len(two.validation_losses_)
+
+
+@pytest.mark.parametrize("make", [*LEARNERS, partial(NAGRegressor, loss="absolute_error")])
+@pytest.mark.parametrize("n_columns", [5, 60])  # with the latter rows are held out
+def test_passes_do_not_depend_on_the_unit_of_one_of_several_targets(make, n_columns, rng):
+    X = rng.normal(size=(400, n_columns))
+    y = X @ rng.normal(size=n_columns) + 0.1 * rng.normal(size=400)
+    noise = 0.05 * X[:, 0] + rng.normal(size=400)
+    one, *others = (make(random_state=0).fit(X, np.column_stack([noise * 2.0**power, y])) for power in (0, 20, -300))
+    for other in others:
+        assert one.n_iter_ == other.n_iter_
+        assert one.coef_[1].tobytes() == other.coef_[1].tobytes()
+        assert one.validation_losses_.tobytes() == other.validation_losses_.tobytes()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        constant = make(random_state=0).fit(X, np.column_stack([np.full(400, 1e9), y]))
+    assert r2_score(y, constant.predict(X)[:, 1]) > 0.9
 
 
 def test_the_loss_of_a_pass_is_its_own(capsys):

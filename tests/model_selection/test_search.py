@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_iris
-from sklearn.exceptions import FitFailedWarning
+from sklearn.exceptions import FitFailedWarning, NotFittedError
 from sklearn.linear_model import SGDRegressor
 from sklearn.metrics import make_scorer, max_error
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, StratifiedKFold
@@ -199,3 +199,9 @@ def test_folds_of_one_row_have_no_score():
     X, y = DIABETES
     with pytest.raises(ValueError, match="or has no score, in every fold; R² needs two rows"):
         NAGRegressorCV(NAGRegressor(max_iter=2)).fit(X[:5], y[:5])
+
+
+def test_score_needs_a_fit():
+    for search in (NAGClassifierCV(), NAGRegressorCV()):
+        with pytest.raises(NotFittedError, match="is not fitted yet"):
+            search.score(np.eye(2), [0, 1])

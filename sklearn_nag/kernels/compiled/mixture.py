@@ -166,20 +166,22 @@ def judge(heads, loss, c, mixture, n_targets):
 @entry
 def play(excess, gap, grows, rounds, unit, losses, noise, row_weights, kept, shares, heads):
     """As `Mixture.play`; ``shares`` is filled. ``rounds`` is empty but for a `FixedShare`; so is what is not given."""
+    n_groups, n_experts = excess.shape
     for i in range(losses.shape[0]):
-        before = gap[0]
-        expert_shares(heads, excess, gap, 0)
-        for k in range(excess.shape[1]):
-            shares[i, k] = heads[SHARE, k]
-            heads[EXPERT_LOSS, k] = losses[i, k]
-        if rounds.size > 0:
-            c, t = (row_weights[i, 0], row_weights[i, 1]) if row_weights.size > 0 else (1.0, rounds[0] + 1.0)
-            share_out(heads, excess, gap, rounds, unit, noise[i] if noise.size > 0 else 0.0, c, t)
-            continue
-        fade(excess, gap, 0, kept[i])
-        suffer(heads, excess, gap, 0)
-        if not grows:
-            gap[0] = before
+        for group in range(n_groups):
+            before = gap[group]
+            expert_shares(heads, excess, gap, group)
+            for k in range(n_experts):
+                shares[i, group, k] = heads[SHARE, k]
+                heads[EXPERT_LOSS, k] = losses[i, group, k]
+            if rounds.size > 0:
+                c, t = (row_weights[i, 0], row_weights[i, 1]) if row_weights.size > 0 else (1.0, rounds[0] + 1.0)
+                share_out(heads, excess, gap, rounds, unit, noise[i] if noise.size > 0 else 0.0, c, t)
+                continue
+            fade(excess, gap, group, kept[i])
+            suffer(heads, excess, gap, group)
+            if not grows:
+                gap[group] = before
 
 
 PLACES = {name: np.int64(place) for place, name in enumerate(SLOPES)}
@@ -190,43 +192,42 @@ LOG, SQUARE = PLACES["log_loss"], PLACES["squared_error"]
 @entry
 def blend(excess, gap, loss, forecasts, row_weight, kept, shares, heads):
     """As `Mixture.blend`; ``shares`` is filled."""
-    n_rows, n_experts, n_values = forecasts.shape
+    n_rows, n_groups, n_experts = forecasts.shape
     for i in range(n_rows):
-        expert_shares(heads, excess, gap, 0)
-        for k in range(n_experts):
-            shares[i, k] = heads[SHARE, k]
-            heads[EXPERT_LOSS, k] = 0.0
-        for j in range(n_values):
+        for group in range(n_groups):
+            expert_shares(heads, excess, gap, group)
             blended = 0.0
             for k in range(n_experts):
-                blended += shares[i, k] * forecasts[i, k, j]
+                shares[i, group, k] = heads[SHARE, k]
+                blended += heads[SHARE, k] * forecasts[i, group, k]
             slope = -1.0 / blended if loss == LOG else blended if loss == SQUARE else np.sign(blended)
             for k in range(n_experts):
-                heads[EXPERT_LOSS, k] += slope * (forecasts[i, k, j] - blended)
-        for k in range(n_experts):
-            value = heads[EXPERT_LOSS, k] * (row_weight[i] / n_values)
-            heads[EXPERT_LOSS, k] = 0.0 if np.isnan(value) else min(max(value, -STEEPEST), STEEPEST)
-        fade(excess, gap, 0, kept[i])
-        suffer(heads, excess, gap, 0)
+                value = slope * (forecasts[i, group, k] - blended) * row_weight[i]
+                heads[EXPERT_LOSS, k] = 0.0 if np.isnan(value) else min(max(value, -STEEPEST), STEEPEST)
+            fade(excess, gap, group, kept[i])
+            suffer(heads, excess, gap, group)
 
 
-def play_blend(mixture, forecasts, loss, row_weight, kept=None):
+def blend_mixture(mixture, forecasts, loss, row_weight, kept=None):
     """As `Mixture.blend`."""
-    shares = np.empty(forecasts.shape[:2])
-    heads = np.zeros((N_ROWS, shares.shape[1]))
-    kept = np.ones(len(shares)) if kept is None else kept
-    blend(mixture.excess, mixture.gap, PLACES[loss], forecasts, row_weight, kept, shares, heads)
-    return shares
+    by_row, kept, shares, heads = _arrays(mixture, forecasts, kept)
+    blend(mixture.excess, mixture.gap, PLACES[loss], by_row, row_weight, kept, shares, heads)
+    return shares.reshape(forecasts.shape)
 
 
 def play_mixture(mixture, losses, noise=None, row_weights=None, kept=None):
     """As `Mixture.play`."""
-    shares = np.empty_like(losses)
-    heads = np.zeros((N_ROWS, losses.shape[1]))
+    by_row, kept, shares, heads = _arrays(mixture, losses, kept)
     rounds, unit = (mixture.rounds, mixture.unit) if isinstance(mixture, FixedShare) else (NONE, 0.0)
     noise = NONE if noise is None else noise
     row_weights = np.empty((0, 2)) if row_weights is None else row_weights
-    kept = np.ones(len(losses)) if kept is None else kept
     own = mixture.excess, mixture.gap, mixture.grows, rounds, float(unit)
-    play(*own, losses, noise, row_weights, kept, shares, heads)
-    return shares
+    play(*own, by_row, noise, row_weights, kept, shares, heads)
+    return shares.reshape(losses.shape)
+
+
+def _arrays(mixture, values, kept):
+    """Values by row, group and expert, what is kept before each row, and room for shares and heads."""
+    by_row = values.reshape(-1, *mixture.excess.shape)
+    kept = np.ones(len(by_row)) if kept is None else kept
+    return by_row, kept, np.empty(by_row.shape), np.zeros((N_ROWS, by_row.shape[2]))

@@ -40,6 +40,12 @@ class Mixture:
         """Independent copy."""
         return type(self)(self.excess.copy(), self.gap.copy())
 
+    def repeated(self, n):
+        """Copy with ``n`` groups like the only one."""
+        copied = self.copy()
+        copied.excess, copied.gap = np.repeat(self.excess, n, axis=0), np.repeat(self.gap, n)
+        return copied
+
     def rearranged(self, experts):
         """Copy with the experts of these places, in this order; one that is named twice goes on as two.
 
@@ -108,15 +114,14 @@ class Mixture:
         """Shares by which forecasts of each row are blended, as `play` has them for a loss that is a straight line.
 
         The line is the tangent of the loss at the blended forecast, by which the loss of a fixed blend is never
-        overrated: regret against the best fixed blend of a single group's experts is at most that of the lines.
+        overrated: regret against the best fixed blend of a group's experts is at most that of the lines.
 
         Parameters
         ----------
-        forecasts : ndarray of shape (n_rows, n_experts, n_values)
-            For ``"log_loss"``, where there is one value, probabilities of what came true; else forecasts less the
-            targets.
+        forecasts : ndarray of shape (n_rows, n_groups, n_experts), or (n_rows, n_experts) for a single group
+            For ``"log_loss"`` probabilities of what came true; else forecasts less the targets.
         loss : {"log_loss", "squared_error", "absolute_error"}
-            By what blends are judged: a mean over values.
+            By what blends are judged.
         row_weight : ndarray of shape (n_rows,)
             Weight of each row.
         kept : ndarray of shape (n_rows,), optional
@@ -124,18 +129,18 @@ class Mixture:
 
         Returns
         -------
-        ndarray of shape (n_rows, n_experts)
+        ndarray of the same shape
             Shares.
         """
-        shares = np.empty(forecasts.shape[:2])
+        shares, by_row = np.empty(forecasts.shape), (len(forecasts), *self.excess.shape)
         kept = np.ones(len(shares)) if kept is None else kept
-        for share, values, c, part in zip(shares, forecasts, row_weight, kept):
-            share[:] = self.weights()[0]
+        for share, values, c, part in zip(shares.reshape(by_row), forecasts.reshape(by_row), row_weight, kept):
+            share[:] = self.weights()
             self.fade(part)
             with np.errstate(over="ignore", invalid="ignore"):
-                blended = np.add.reduce(share[:, None] * values, axis=0)
-                losses = np.add.reduce(SLOPES[loss](blended) * (values - blended), axis=1) * (c / values.shape[1])
-                self.suffer(share[None], np.clip(np.nan_to_num(losses), -STEEPEST, STEEPEST)[None])
+                blended = np.add.reduce(share * values, axis=1, keepdims=True)
+                losses = SLOPES[loss](blended) * (values - blended) * c
+                self.suffer(share, np.clip(np.nan_to_num(losses), -STEEPEST, STEEPEST))
         return shares
 
     def fade(self, factor):
@@ -146,10 +151,10 @@ class Mixture:
     def suffer(self, share, losses, noise=0.0, row_weight=None):
         """Count the losses of a row that was played with these shares, both of shape (n_groups, n_experts)."""
         beyond = _beyond(losses, losses)
-        if self.grows:
-            with np.errstate(over="ignore"):
+        with np.errstate(over="ignore"):
+            if self.grows:
                 self._widen(share, losses, beyond)
-        self.excess[:] = np.minimum(self.excess + beyond, LARGEST)
+            self.excess[:] = np.minimum(self.excess + beyond, LARGEST)
         self.excess -= self.excess.min(axis=1, keepdims=True)
 
     def _widen(self, share, losses, behind):

@@ -311,17 +311,17 @@ class LinearState:
 
     # -- what the arrays stand for
 
-    def mean_loss(self, t, lifted=False):
+    def mean_loss(self, t, lifted=False, counting=1.0):
         """Mean of the losses over rows of total weight ``t``, and over targets unless they are coupled.
 
-        Where experts are not mixed, an array with an entry for each.
+        ``counting`` multiplies the loss of each target. Where experts are not mixed, an array with an entry for each.
         """
         if t == 0:
             return np.nan
         with np.errstate(over="ignore"):
             losses = self.loss / self.rule.n_groups / t
             losses = losses if lifted else self.in_unit_of_loss(losses, 1.0 / self.targets.lift)
-            losses = losses.reshape(-1, self.rule.n_targets)
+            losses = losses.reshape(-1, self.rule.n_targets) * counting
             means = np.minimum(np.sum(losses, axis=1), LARGEST)
         return float(means[0]) if self.rule.mixed else means
 

@@ -109,14 +109,14 @@ def test_the_gap_of_an_expert_without_a_share():
 @pytest.mark.compiled
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_losses_fade_before_each_row(kernel, rng):
-    losses, forecasts = rng.exponential(size=(200, 3)), rng.normal(size=(200, 3, 1))
+    losses, forecasts = rng.exponential(size=(200, 3)), rng.normal(size=(200, 3))
     kept = 0.5 ** rng.exponential(0.1, size=200)
     mixture, blended, by_tangents = (Mixture.new(3) for _ in range(3))
     with config_context(kernel=kernel):
         shares = kernels.mix(mixture, losses, kept=kept)
         of_blend = kernels.blend(blended, forecasts, "squared_error", np.ones(200), kept)
-        mixed = (of_blend[:, :, None] * forecasts).sum(axis=1)
-        slopes = (mixed * (forecasts - mixed[:, None])[:, :, 0]).reshape(200, 3)
+        mixed = (of_blend * forecasts).sum(axis=1, keepdims=True)
+        slopes = mixed * (forecasts - mixed)
         np.testing.assert_allclose(kernels.mix(by_tangents, slopes, kept=kept), of_blend, rtol=1e-9)
     expected, total, gap = adahedge(losses, kept)
     np.testing.assert_allclose(shares, expected, rtol=1e-9, atol=1e-12)
