@@ -65,11 +65,11 @@ def learn_rows(logits, codes, weights, rows, waiting, table, has_unit, has_offse
     """Take in rows, a number at a time; the same function runs compiled and as it is.
 
     Logits are finite, of shape (n, n_classes); with ``has_unit`` they are divided by their size. Nothing is learnt from
-    rows with a code below 0. ``weights`` of others are above 0; no rows stand for 1. A row counts by its weight over the
-    mean of those so far. ``rows``, ``waiting`` and ``table`` are what is known; ``table`` changes in place, the
-    other two are returned. Curvatures remember ``memory`` rows. ``surprise`` is filled with ``-log p`` of the class of
-    each row and ``played``, unless it has no rows, with all ``p``, before the row was learnt. ``share`` is room for a
-    number for each class.
+    rows with a code below 0. ``weights`` of the others are above 0; without any they are 1. A row counts by its weight
+    over the mean of those so far. ``rows``, ``waiting`` and ``table`` are what is known; ``table`` changes in place,
+    the other two are returned. Curvatures remember ``memory`` rows. ``surprise`` is filled with ``-log p`` of the class
+    of each row and ``played``, unless it has no rows, with all ``p``, before the row was learnt. ``share`` is room for
+    a number for each class.
     """
     n_classes = logits.shape[1]
     for i in range(logits.shape[0]):
