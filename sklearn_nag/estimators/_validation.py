@@ -219,8 +219,10 @@ def converted(estimator, X, *y, **options):
             raise_for_kinds("y", y[0])
         elif (labels := np.asarray(y[0])).dtype.kind == "c":
             raise ValueError("Complex data not supported: y has complex numbers, which are no labels.")
-        elif labels.dtype.kind in "OU":  # as NumPy makes the word "nan" of NaN
-            _raise_for_missing("y", y[0] if isinstance(y[0], list | tuple) else labels)
+        elif isinstance(y[0], list | tuple) and labels.dtype.kind == "U":  # NumPy makes the word "nan" of NaN
+            _raise_for_missing("y", y[0])
+        elif labels.dtype.kind == "O":
+            _raise_for_missing("y", labels)
     try:
         return validate_data(estimator, X, *y, **options, **_ROWS)
     except (OverflowError, TypeError, ValueError) as error:
