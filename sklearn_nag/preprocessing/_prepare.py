@@ -108,7 +108,7 @@ def _of_numbers(column, asked, kept):
     present = values[~np.isnan(values)]
     found = np.unique(present)
     choice = Choice(NUMBERS, "", len(found), len(values) - len(present), len(values))
-    are_one, n_words = asked is None and len(found) == 1 and 2.0**53 <= abs(found[0]) < 2.0**64, 0
+    are_one, n_words = asked is None and len(found) == 1 and 2.0**53 <= abs(found[0]) < 1e40, 0
     if are_one or asked in (WORDS, TEXT):
         n_words = len({*column.coded()[1]} - {None})  # floats do not tell large ones apart
     if asked in (WORDS, TEXT):
