@@ -310,9 +310,13 @@ class OnlineClassifier(_labels.ScoresLabels, WeighsClasses, OnlineLinear):
         return log_expit(decision) if self.loss == "log_loss" and not self._state.rule.coupled else decision
 
     def _judged(self, evidence, played, encoded, weight):
-        """Temperature, offsets and quantiles of surprise; where classes have weights, each row counts once."""
-        weight = weight if self.class_weight is None else None
+        """Temperature, offsets and quantiles of surprise."""
+        weight = self._counted(weight)
         return probabilities.learn(self._known(evidence), self._logits(played), encoded, weight, **self._calibrated)
+
+    def _counted(self, weight):
+        """What rows of these weights count for probabilities: each once where classes have weights."""
+        return weight if self.class_weight is None else None
 
     def _known(self, evidence):
         """``evidence``, or what is known without any."""
@@ -334,9 +338,8 @@ class OnlineClassifier(_labels.ScoresLabels, WeighsClasses, OnlineLinear):
         told = np.ones(len(y), bool) if weight is None else weight > 0
         if before is None and told.any():
             told[np.argmax(told)] = False
-        codes = np.where(told, self._encode(y), -1)
-        own = weight if self.class_weight is None else None
-        return *probabilities.play(self._known(before), self._logits(decision), codes, own, **self._calibrated), told
+        codes, weight = np.where(told, self._encode(y), -1), self._counted(weight)
+        return *probabilities.play(self._known(before), self._logits(decision), codes, weight, **self._calibrated), told
 
     def _played_coverage(self, decision, y, weight, before, coverages):
         """As of regressors; sets of classes have sizes for widths, infinite while too few rows are known."""

@@ -154,9 +154,9 @@ class _NAGRule(OnlineLinear):
             average_from = float(average) or np.inf
         in_nats, several = self.loss == "log_loss", {}
         if self._mixes:
-            # Those with about two rows, or more, on the rare side of a quantile.
-            half_lives = tuple(h for h in HALF_LIVES if h * loss.slowed**2 > 7.0) or HALF_LIVES[:1]
-            if not isinstance(self.half_life, str):
+            if isinstance(self.half_life, str):  # those with two rows, or more, on the rare side of a quantile
+                half_lives = tuple(h for h in HALF_LIVES if h * loss.slowed**2 > 7.0) or HALF_LIVES[:1]
+            else:
                 half_lives = tuple(map(float, self.half_life))
             several = {"half_lives": half_lives, "in_nats": in_nats, **({"most_nats": MOST_NATS} if in_nats else {})}
         return (kernels.nag.MixedRule if self._mixes else kernels.nag.Rule)(

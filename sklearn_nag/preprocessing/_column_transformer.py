@@ -362,12 +362,7 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
                 columns[place] = table.columns[found[name]] if name in found else _missing(name, table.n_rows)
         if table.array is not None and all(_reads(step) != {WORDS} for _, step, *_ in self._fitted):
             return columns
-        reads = {}  # what all that take a column read alone
-        for _, step, places, _ in self._fitted:
-            own = _reads(step)
-            for place in places if step != "drop" else ():
-                reads[place] = own if reads.get(place, own) == own else ()
-        as_words = []
+        reads, as_words = self._reads_of_columns(), []
         for place in used:
             column, known = columns[place], state.kinds[place]
             if column is None or (table.array is not None and reads[place] != {WORDS}):
@@ -407,6 +402,15 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
             for place, column, own, is_one in zip(as_words, chosen, numbers.T, are_infinite):
                 columns[place] = _Changed(Column(column.name, own) if is_one else column, WORDS)
         return columns
+
+    def _reads_of_columns(self):
+        """What `_reads` has for all transformers of a column, by its place: nothing where they differ."""
+        reads = {}
+        for _, step, places, _ in self._fitted:
+            own = _reads(step)
+            for place in places if step != "drop" else ():
+                reads[place] = own if reads.get(place, own) == own else frozenset()
+        return reads
 
     def _read_alike(self, place, *kinds):
         """Whether all that take a column make the same of these kinds."""
@@ -476,9 +480,8 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
                 rows.data[infinite] = np.nan
             return rows[:, 0] if single and not sparse.issparse(rows) else rows
         known = [NUMBERS if (kind, column.kind) == (EMPTY, NUMBERS) else kind for kind, column in zip(known, chosen)]
-        for i, column in enumerate(chosen if encodes else ()):
-            if column.kind == NUMBERS and 2**53 <= np.fmax.reduce(np.abs(column.numbers()), initial=0.0) < np.inf:
-                known[i] = WORDS  # as float64 makes one of several
+        if encodes:  # as float64 makes one of several large numbers
+            known = [WORDS if _is_beyond_floats(column) else kind for kind, column in zip(known, chosen)]
         kinds = set(known) - {EMPTY}
         as_table = len(kinds) == 1 and kinds.issubset(takes)
         others = takes and reads and any(column.kind not in (EMPTY, *kinds) for column in chosen)
@@ -627,6 +630,10 @@ def _distinct(names):
             taken.add(name)
         seen.add(name)
         yield name
+
+
+def _is_beyond_floats(column):
+    return column.kind == NUMBERS and 2**53 <= np.fmax.reduce(np.abs(column.numbers()), initial=0.0) < np.inf
 
 
 def _check_once(counts, names):

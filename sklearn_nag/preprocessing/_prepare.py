@@ -50,7 +50,7 @@ _YEARS = 1900, 2100  # between which four digits are a year, where nobody has sa
 _DOUBTFUL = 2030  # a year from here on, of two digits, may have been in the last century
 _FEWEST_MONTHS = 3  # different ones, that make 201001 a month
 _SINCE, _UNTIL = 1e9, 2.1e9  # 2001 and 2036, as seconds: a column between them holds times
-_MAY_BE_DATE = re.compile(r"(?s)(?=.*\d).*[-/.: ]")  # dates in words have digits, and marks beside them
+_DIGIT = re.compile(r"\d")
 _KEPT = "kinds={{{name!r}: {kind!r}}} keeps them"
 
 
@@ -277,9 +277,11 @@ def _are_codes(words):
 
 
 def _finite(word, form):
-    """A word as a number; None where it is none, or infinite."""
+    """A word as a number; ValueError where it is none, or infinite."""
     number = read_number(word, form)
-    return None if number is None or not np.isfinite(number) else number
+    if number is None or not np.isfinite(number):
+        raise ValueError(word)
+    return number
 
 
 def _other_form(numbers, form):
@@ -313,12 +315,8 @@ def _read(counts, read, least):
     found, others = {}, []
     for word, times in counts.items():
         try:
-            made = read(word)
+            found[word] = read(word)
         except ValueError:
-            made = None
-        if made is not None:
-            found[word] = made
-        else:
             others.append(word)
             n_others += times
             if n_others > (1.0 - least) * n_rows:
@@ -336,11 +334,10 @@ def _said_of(others, counts):
 
 def _as_dates(column, counts, choice, asked, kept, least):
     """The choice for words that are dates, but for few of them, or None."""
-    if _read(counts, _MAY_BE_DATE.match, least)[0] is None:
+    if not counts or not _may_be_dates(counts, least):
         return None
     form, dates, others = _best(counts, DATE_FORMATS, read_date, least)
-    years = dates and all(_YEARS[0] <= date.year <= _YEARS[1] for date in dates.values())  # four digits may be anything
-    if dates is None or (asked is None and form in _MONTHS and not years):
+    if dates is None or (asked is None and form in _MONTHS and not _are_years(dates)):
         return None
     has_days = form not in _TIMES
     how = "ISO8601" if form is None else form.replace("%", "")
@@ -357,6 +354,22 @@ def _as_dates(column, counts, choice, asked, kept, least):
         kind=DATES, note=note, form=form, has_times=has_times, has_days=has_days, n_missing=n_missing,
         has_others=bool(others),
     )  # fmt: skip
+
+
+def _are_years(dates):
+    """Whether years may be such: four digits before a hyphen may be anything."""
+    first, last = _YEARS
+    return all(first <= date.year <= last for date in dates.values())
+
+
+def _may_be_dates(counts, least):
+    """Whether words have digits, and marks beside them, as dates in words do."""
+
+    def read(word):
+        if not (_DIGIT.search(word) and any(mark in word for mark in "-/.: ")):
+            raise ValueError(word)
+
+    return _read(counts, read, least)[0] is not None
 
 
 def _all_dates(words, form):
