@@ -51,7 +51,7 @@ class Before(Thrown):
     """Estimators before a call in which they learn in place; see `Turn` and `part_of`.
 
     Learners of this package change the arrays of their models: the columns that rows name are kept, or all once these
-    come to as many. Other learners are copied. Of transformers, what `kept` says.
+    come to half as many. Other learners are copied. Of transformers, what `kept` says.
 
     They are found in attributes ``owned`` by the estimator whose call it is: ``models`` that learn, and ``parts``,
     which replace attributes of theirs, but change none of them in place.
@@ -59,7 +59,7 @@ class Before(Thrown):
 
     def __init__(self, owned, models, parts=()):
         super().__init__(models)
-        self.owned, self.undos, self.n_named = owned, [], {}
+        self.owned, self.undos, self.n_kept = owned, [], {}
         self.known = [(part, vars(part).copy()) for part in parts]
         for model in models:
             if isinstance(model, Pipeline):
@@ -72,13 +72,11 @@ class Before(Thrown):
 
     def undo(self, state, loss, named):
         """As `sklearn_nag.kernels.undo`; what it returns is kept."""
-        n_named = self.n_named.get(id(state), 0)
-        if n_named >= state.n_columns:  # all has been kept
+        n_kept = self.n_kept.get(id(state), 0)
+        if n_kept >= state.n_columns:  # all has been kept
             return super().undo(state, loss, named)
-        if named is not None and n_named + len(named) >= state.n_columns:
-            named = None
-        self.n_named[id(state)] = state.n_columns if named is None else n_named + len(named)
-        undo = kernels.undo(state, loss, named)
+        undo = kernels.undo(state, loss, named if 2 * n_kept < state.n_columns else None)
+        self.n_kept[id(state)] = n_kept + undo.n_columns
         self.undos.append(undo)
         return undo
 

@@ -128,7 +128,8 @@ class MixedState(State):
 
     def undo(self, named=None):
         """As of any model."""
-        return MixedUndo(super().undo(named), [other.undo(named) for other in self.others])
+        first = super().undo(named)
+        return MixedUndo(first, [other.undo(first.named) for other in self.others])
 
     def moved(self, places):
         """As of any model."""
@@ -198,6 +199,7 @@ class MixedUndo:
 
     def __init__(self, first, others):
         self.state, self.first, self.others = first.state, first, others
+        self.n_columns = first.n_columns
 
     def end(self):
         """As of one model."""

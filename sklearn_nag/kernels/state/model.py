@@ -272,15 +272,17 @@ class LinearState:
         Parameters
         ----------
         named : ndarray of int, optional
-            The features that the rows to be learnt name, where they are few, in any order and more than once. If the
-            rule changes no others, only these are copied. All of ``G``, or all that fades, may be rescaled even so;
-            kernels then leave a copy of it in ``G_before`` or ``columns_before``.
+            The features that the rows to be learnt name, in any order and more than once. If the rule changes no
+            others, and they are less than half of all, only these are copied. All of ``G``, or all that fades, may be
+            rescaled even so; kernels then leave a copy of it in ``G_before`` or ``columns_before``.
         """
         if not self.rule.lazy:
             named = None
         if named is not None:
             n, followed = self.columns.lift.size, self.followed() if self.rule.selective else named[:0]
             named = distinct(np.concatenate([named, followed, np.arange(n - self.rule.intercept, n)]), n)
+            if 2 * len(named) > n:
+                named = None
         return Undo(self, named)
 
     # -- targets so large that sums of them would overflow
@@ -640,13 +642,14 @@ class BoundedState(LinearState):
 
 
 class Undo:
-    """What a model was before a call that may change the columns that are ``named``, by default all."""
+    """What a model was before a call that may change the columns that are ``named``, ``n_columns``, by default all."""
 
     def __init__(self, state, named=None):
         state.G_before = state.columns_before = None
         self.state, self.named = state, named
         self.parts = vars(state) | state.small_arrays()
         self.columns = state.columns.copy() if named is None else state.columns.take_kept(named)
+        self.n_columns = state.n_columns if named is None else len(named)
         self.units = state.columns.units
         self.G = self.before = None  # of all columns, once the call has ended
         self.has_ended = False

@@ -256,7 +256,7 @@ class PlacedState:
 
     def undo(self, named=None):
         """As `LinearState.undo`."""
-        return Undo(self, self.features() if named is None else distinct(named, self.n_features))
+        return Undo(self, None if named is None else distinct(named, self.n_features))
 
     def learn(self, learn_rows, loss, X, y, sample_weight, order, predictions):
         """Learn rows by ``learn_rows``, `sklearn_nag.kernels.learn`, on the model of the columns that they name.
@@ -362,13 +362,14 @@ class PlacedState:
 
 
 class Undo:
-    """As `sklearn_nag.kernels.state.model.Undo`, of a model and the ``features`` that a call may change.
+    """As `sklearn_nag.kernels.state.model.Undo`, of a model and the features that a call may change, by default all.
 
     A store that is replaced stays as it was, so what is copied are the columns that the call names.
     """
 
-    def __init__(self, state, features):
+    def __init__(self, state, named=None):
         self.state, self.parts = state, {**vars(state), "common": state.common.copy()}
+        features, self.n_columns = (state.features(), state.n_columns) if named is None else (named, len(named))
         places = np.append(state.place[features], state.place[state.centred])
         self.places = np.unique(places[places >= 0])
         self.columns = state.store.table.T[self.places]
