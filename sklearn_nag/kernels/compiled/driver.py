@@ -59,7 +59,7 @@ from .columns import (
 from .constants import COUNTS_ENTRIES, IS_CENTRED, MAX, NORM, UNBOUND
 from .handover import PENDING, T
 from .heads import PLAYED
-from .jit import bound, entry, fast
+from .jit import bound, entry_by_eight, fast
 from .targets import read_row
 from .vectors import ask_for, ask_for_entry
 
@@ -187,7 +187,7 @@ def ask_for_sparse(data, indices, indptr, y, codes, weights, order, place):
             ask_for(indices, i)
 
 
-@entry
+@entry_by_eight
 def learn_dense(X, y, codes, weights, order, table, f, rule, heads, clock, model, noted, first):
     """Learn rows in order, from the ``first`` on; return before which one it has stopped: see `handover.run`.
 
@@ -240,7 +240,7 @@ def learn_dense(X, y, codes, weights, order, table, f, rule, heads, clock, model
     return end if all_finite(table, f.lift, f.x, n) else -1
 
 
-@entry
+@entry_by_eight
 def learn_sparse(
     data, indices, indptr, y, codes, weights, order, columns, apart, subset, index, places, followed, f, rule, heads,
     clock, model, noted, first,

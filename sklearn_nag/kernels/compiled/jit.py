@@ -67,6 +67,11 @@ def entry(function):
     return _compiled(function, {"pipeline_class": compiler("EntryCompiler"), "fastmath": FAST, **ALL})
 
 
+def entry_by_eight(function):
+    """As `entry`, for loops over `vectors`, beside which others need not be vectorized: it takes a tenth less time."""
+    return _compiled(function, {"pipeline_class": compiler("EntryByEightCompiler"), "fastmath": FAST, **ALL})
+
+
 def bound(function, module, functions):
     """A copy, of another module, of what `entry` has returned, with ``functions`` for names that are `UNBOUND`."""
     plain = function.py_func

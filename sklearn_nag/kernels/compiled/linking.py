@@ -37,10 +37,27 @@ class _NoEnvironment:
 
 
 class Entry(JITCodeLibrary):
-    """Code that Python calls, with all that it calls: optimised when it is whole, and no function by itself before."""
+    """Code that Python calls, with all that it calls: optimised when it is whole, and no function by itself before.
+
+    Once, where Numba does so twice, for references that are counted.
+    """
+
+    finds_vectors = True
 
     def _optimize_functions(self, ll_module):
         ll_module.data_layout = self._codegen._data_layout
+
+    def _optimize_final_module(self):
+        options = {} if self.finds_vectors else {"loop_vectorize": False, "slp_vectorize": False}
+        made = self._codegen._module_pass_manager(**options)
+        passes, *builder = made if isinstance(made, tuple) else (made,)  # alone before Numba 0.62
+        passes.run(self._final_module, *builder)
+
+
+class EntryByEight(Entry):
+    """As its base, of code in which vectors are written out, so that nobody looks for others."""
+
+    finds_vectors = False
 
 
 class Part(Entry):
@@ -191,3 +208,9 @@ class EntryCompiler(_Compiler):
             return super().compile_extra(func)
         finally:
             gc.set_threshold(*before)
+
+
+class EntryByEightCompiler(EntryCompiler):
+    """As its base, to an `EntryByEight`."""
+
+    library = EntryByEight

@@ -39,7 +39,7 @@ from ..compiled.heads import (
     TARGET,
     UNIT,
 )
-from ..compiled.jit import entry, fast, for_rule, strict, strict_slow
+from ..compiled.jit import entry_by_eight, fast, for_rule, strict, strict_slow
 from ..compiled.losses import (
     LOG,
     SQUARED,
@@ -269,7 +269,7 @@ class PlayedRule(NamedTuple):
     fades: float  # how often all fades for a weight of 1
 
 
-@entry
+@entry_by_eight
 def play_rows(noted, n_rows, heads, rule, loss, losses, mixture, trust, target, ages, results, begins, played, of_rows):
     """Play the rows that were noted; ``begins`` tells whether the first of them is the first of all.
 
