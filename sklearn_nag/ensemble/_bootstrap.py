@@ -374,7 +374,7 @@ class OnlineBootstrap(LearnsInPlace, MetaEstimatorMixin, BaseEstimator):
         width = spread * stdtrit(len(self.estimators_) - 1, 0.5 + 0.5 * coverages)
         middle = _decisions(self.estimator_, X)[..., None]
         low, high = middle - width, middle + width
-        if getattr(learner, "_log_link", False):
+        if getattr(learner, "_predicts_logarithms", False):
             with np.errstate(over="ignore"):
                 low, high = np.nan_to_num(np.exp(low)), np.exp(high)
         interval = np.stack([low, high], axis=-2)

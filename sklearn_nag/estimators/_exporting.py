@@ -100,7 +100,9 @@ class ExportableMixin:
         if calibrated:
             coef, intercept = self._calibrated_line(coef, intercept)
         if not is_classifier(self):
-            model = self._of_rates() if self._log_link else LinearRegression(fit_intercept=self.fit_intercept)
+            model = (
+                self._of_rates() if self._predicts_logarithms else LinearRegression(fit_intercept=self.fit_intercept)
+            )
             flat = self._flat_coef
             model.coef_, model.intercept_ = (coef[0], intercept[0]) if flat else (coef, intercept)
         else:
@@ -142,7 +144,7 @@ class ExportableMixin:
         if self.loss == "tweedie":
             model = TweedieRegressor(power=float(self.power), link="log", **options)
         else:
-            model = {"poisson": PoissonRegressor, "gamma": GammaRegressor}[self.loss](**options)
+            model = {"gamma": GammaRegressor}.get(self.loss, PoissonRegressor)(**options)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return model.fit(np.zeros((1, self.n_features_in_)), np.ones(1))  # which is what tells it its link

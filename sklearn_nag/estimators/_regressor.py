@@ -124,6 +124,11 @@ class OnlineRegressor(TakesNumbers, OnlineLinear):
         return self._loss_name in losses.LOG_LINK
 
     @property
+    def _predicts_logarithms(self):
+        """As `_log_link`, of the model that there is, whatever ``loss`` has been set to since."""
+        return self._state.rule.log_link if self.__sklearn_is_fitted__() else self._log_link
+
+    @property
     def _clips_to_numbers(self):
         return not (self.clip is None or isinstance(self.clip, str))
 
@@ -244,7 +249,7 @@ class OnlineRegressor(TakesNumbers, OnlineLinear):
         interval = quantiles.about(middle, width)
         if isinstance(self._clip, tuple):
             np.clip(interval, *map(float, self.clip), out=interval)
-        return np.maximum(interval, 0.0, out=interval) if self._log_link else interval
+        return np.maximum(interval, 0.0, out=interval) if self._predicts_logarithms else interval
 
     def _check_evidence(self):
         quantiles.check("what is known of errors", self._evidence, self._n_targets)
@@ -386,7 +391,7 @@ class OnlineRegressor(TakesNumbers, OnlineLinear):
 
     def _mean(self, decision):
         """What decision values predict: themselves, or what they are the logarithms of."""
-        if not self._log_link:
+        if not self._predicts_logarithms:
             return decision
         mean = np.exp(np.minimum(decision, losses.MOST_LOG))
         return np.clip(mean, *map(float, self.clip)) if self._clips_to_numbers else mean
@@ -410,7 +415,7 @@ class OnlineRegressor(TakesNumbers, OnlineLinear):
             R² of squared errors; for the losses ``"poisson"``, ``"gamma"`` and ``"tweedie"`` D², the same of deviances,
             as ``score`` of :class:`sklearn.linear_model.PoissonRegressor`.
         """
-        if not self._log_link:
+        if not (self._log_link and self._predicts_logarithms):
             return super().score(X, y, sample_weight)
         predicted, y = self.predict(X), as_floats(y, "y")
         check_consistent_length(y, predicted, sample_weight)

@@ -192,7 +192,7 @@ centering : bool or "auto", default="auto"
     in use. False is not allowed with ``invariance="full"`` and ``fit_intercept``.
 average : bool, default=True
     Whether to predict with an average of the weights had while learning, in which later rows count more, or with
-    the last ones.
+    the last ones, as is better for series and streams that change.
 n_jobs : int or None, default=None
     Without effect: one core learns all outputs.
 scale_ : ndarray of shape (n_features,)

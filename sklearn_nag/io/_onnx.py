@@ -237,7 +237,7 @@ def _convert_regressor(scope, operator, container):
         warn_of_clipping_apart(operator.raw_operator)
         low, high = map(nodes.constant, ends)
         decision = nodes.add("Min", nodes.add("Max", decision, low), high)
-    if operator.raw_operator._log_link:
+    if operator.raw_operator._predicts_logarithms:
         decision = nodes.add("Exp", nodes.add("Min", decision, nodes.constant([losses.MOST_LOG])))
     nodes.output(operator.outputs[0], decision)
 

@@ -236,3 +236,27 @@ def test_learning_rates_are_mixed_for_the_least_targets_there_are(kernel):
     with config_context(kernel=kernel):
         reg = NAGRegressor(eta0="auto").partial_fit(np.zeros((3, 1)), [-1e-310, 0.0, 0.0])
         assert reg.predict([[0.0]]) == pytest.approx(-1e-310 / 3.0, rel=1e-9)
+
+
+# -- what predictions mean
+
+
+@pytest.mark.parametrize("make", [NAGRegressor, FTRLRegressor, ScaleInvariantRegressor])
+@pytest.mark.parametrize(("loss", "other"), [("squared_error", "poisson"), ("gamma", "huber")])
+def test_a_loss_set_later_does_not_change_what_was_learnt(make, loss, other, rng):
+    """Some losses have predictions that are logarithms; a model is of those that it has learnt by."""
+    X = rng.normal(size=(300, 3))
+    y = np.exp(0.2 * X[:, 0] + 2.0)
+    reg = make(loss, clip=None).partial_fit(X, y)
+
+    def read():
+        exported = reg.to_sklearn(linear=True).predict(X)
+        return reg.predict(X), reg.predict_interval(X), exported, reg.progressive_loss_
+
+    before = read()
+    reg.set_params(loss=other)
+    for told, expected in zip(read(), before):
+        np.testing.assert_array_equal(told, expected)
+    assert reg.score(X, y) == r2_score(y, before[0])
+    with pytest.raises(ValueError, match="loss"):
+        reg.partial_fit(X, y)
