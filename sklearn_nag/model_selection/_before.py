@@ -59,7 +59,7 @@ class Before(Thrown):
 
     def __init__(self, owned, models, parts=()):
         super().__init__(models)
-        self.owned, self.undos, self.n_kept = owned, [], {}
+        self.owned, self.undos, self.n_named = owned, [], {}
         self.known = [(part, vars(part).copy()) for part in parts]
         for model in models:
             if isinstance(model, Pipeline):
@@ -72,11 +72,11 @@ class Before(Thrown):
 
     def undo(self, state, loss, named):
         """As `sklearn_nag.kernels.undo`; what it returns is kept."""
-        n_kept = self.n_kept.get(id(state), 0)
-        if n_kept >= state.n_columns:  # all has been kept
+        n_named = self.n_named.get(id(state), 0)
+        if n_named is None:  # all has been kept
             return super().undo(state, loss, named)
-        undo = kernels.undo(state, loss, named if 2 * n_kept < state.n_columns else None)
-        self.n_kept[id(state)] = n_kept + undo.n_columns
+        undo = kernels.undo(state, loss, named if 2 * n_named < state.n_columns else None)
+        self.n_named[id(state)] = None if undo.named is None else n_named + len(undo.named)
         self.undos.append(undo)
         return undo
 

@@ -199,7 +199,7 @@ class MixedUndo:
 
     def __init__(self, first, others):
         self.state, self.first, self.others = first.state, first, others
-        self.n_columns = first.n_columns
+        self.named = first.named
 
     def end(self):
         """As of one model."""

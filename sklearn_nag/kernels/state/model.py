@@ -642,14 +642,13 @@ class BoundedState(LinearState):
 
 
 class Undo:
-    """What a model was before a call that may change the columns that are ``named``, ``n_columns``, by default all."""
+    """What a model was before a call that may change the columns that are ``named``, by default all."""
 
     def __init__(self, state, named=None):
         state.G_before = state.columns_before = None
         self.state, self.named = state, named
         self.parts = vars(state) | state.small_arrays()
         self.columns = state.columns.copy() if named is None else state.columns.take_kept(named)
-        self.n_columns = state.n_columns if named is None else len(named)
         self.units = state.columns.units
         self.G = self.before = None  # of all columns, once the call has ended
         self.has_ended = False

@@ -369,7 +369,7 @@ class Undo:
 
     def __init__(self, state, named=None):
         self.state, self.parts = state, {**vars(state), "common": state.common.copy()}
-        features, self.n_columns = (state.features(), state.n_columns) if named is None else (named, len(named))
+        self.named, features = named, state.features() if named is None else named
         places = np.append(state.place[features], state.place[state.centred])
         self.places = np.unique(places[places >= 0])
         self.columns = state.store.table.T[self.places]
