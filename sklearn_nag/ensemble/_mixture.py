@@ -471,7 +471,11 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
     @property
     def weights_(self) -> np.ndarray:
         """How much each estimator is trusted; they add up to 1."""
-        return self._attribute(lambda model: np.add.reduceat(model._shares().mean(axis=1), model._first_forecasts()))
+        return self._weights_by_group().mean(axis=1)
+
+    def _weights_by_group(self):
+        """The same for each group: of shape (n_estimators, n_groups)."""
+        return self._attribute(lambda model: np.add.reduceat(model._shares(), model._first_forecasts()))
 
     def _first_forecasts(self):
         """Place of the first forecast of each expert: by its latest weights, where there are two."""

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, is_classifier
 
 from ..estimators._parameters import check_number
-from ._displays import _axes_or_new, _learner_and_names
+from ._displays import _axes_or_new, _learner_and_names, name_places, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -138,19 +138,16 @@ class CoefficientsDisplay:
         offsets = (np.arange(len(self.weights)) - (len(self.weights) - 1) / 2) * (_HEIGHT / len(self.weights))
         ax.axvline(0.0, color="0.7", linewidth=1)
         self.lines_: list[Line2D] = [
-            ax.plot(weights[largest], places + offset, "o", label=str(target))[0]
+            ax.plot(weights[largest], places + offset, "o", label=short(target))[0]
             for weights, target, offset in zip(self.weights, self.targets, offsets)
         ]
         self.whiskers_ = []
         for line, errors in zip(self.lines_, () if self.errors is None else self.errors):
             x, y, error = line.get_xdata(), line.get_ydata(), 2.0 * errors[largest]
             self.whiskers_.append(ax.hlines(y, x - error, x + error, color=line.get_color(), linewidth=1))
-        ax.set(xlabel="weight * scale of the feature", yticks=places, yticklabels=[str(self.names[i]) for i in largest])
+        ax.set_xlabel("weight * scale of the feature")
         ax.locator_params(axis="x", nbins=5)  # labels of large numbers are wide
-        ax.grid(axis="y", alpha=0.3)
-        ax.invert_yaxis()
+        name_places(ax, self.names, largest, "weights")
         if len(self.weights) > 1:
             ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))  # beside the dots, never over them
-        if len(largest) < self.weights.shape[1]:
-            ax.set_title(f"the largest {len(largest)} of {self.weights.shape[1]} weights")
         return self

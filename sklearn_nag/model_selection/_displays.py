@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
+from sklearn.utils import assert_all_finite
 
 from .._extras import needed
 from ..estimators._growing_table import Progress
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 _LEAST_SPAN = 0.5  # height of the axes as a share of the least error: smaller differences should look small
+_LONGEST_NAME = 31  # in figures: more characters take the room of what is drawn
 _LOGARITHMIC_FROM = 30.0  # ratio of the largest value to the least above which an axis is logarithmic
 
 
@@ -63,6 +65,28 @@ def _class_name(item):
     return type(learner_of(searched or next(filter(None, swept), item))).__name__
 
 
+def _has_losses(found):
+    """Whether a sweep, or a search by its scores, is about losses, whose unit is that of the target."""
+    if not hasattr(found, "cv_results_"):
+        return found.errors is None
+    return str(getattr(found, "scoring", "neg_")).startswith("neg_")  # without a choice they are those of the learner
+
+
+def short(name):
+    """A name as it is drawn: a long one without its middle."""
+    name, half = str(name), _LONGEST_NAME // 2 - 1
+    return name if len(name) <= _LONGEST_NAME else f"{name[:half]}...{name[-half:]}"
+
+
+def name_places(ax, names, largest, what):
+    """Name the places of the ``largest`` features, from the top, and say how many there are, if not all are shown."""
+    ax.set(yticks=range(len(largest)), yticklabels=[short(names[i]) for i in largest])
+    ax.grid(axis="y", alpha=0.3)
+    ax.invert_yaxis()
+    if len(largest) < len(names):
+        ax.set_title(f"the largest {len(largest)} of {len(names)} {what}")
+
+
 def _least(errors):
     """Index of the least of errors some of which may be infinite or NaN."""
     return int(np.argmin(np.where(np.isfinite(errors), errors, np.inf)))
@@ -93,6 +117,8 @@ class EtaSweepDisplay:
         For each learner, by name, increasing learning rates and their errors; inf or NaN where there is none.
     ylabel : str, default="error"
         What the errors are.
+    xlabel : str, default="learning rate"
+        What they are against.
     tolerance : float, default=0.05
         What is about as good: up to this share above the least error of all learners, or up to one standard error above
         it, where that is known and more.
@@ -130,13 +156,14 @@ class EtaSweepDisplay:
         curves: Mapping[str, tuple[ArrayLike, ArrayLike]],
         *,
         ylabel: str = "error",
+        xlabel: str = "learning rate",
         tolerance: float = 0.05,
         spreads: Mapping[str, ArrayLike] | None = None,
     ):
         check_number("tolerance", tolerance, min_val=0)
         self.curves = {name: tuple(np.asarray(a, dtype=np.float64) for a in curve) for name, curve in curves.items()}
         self.spreads = {name: np.asarray(spread, dtype=np.float64) for name, spread in (spreads or {}).items()}
-        self.ylabel, self.tolerance = ylabel, tolerance
+        self.ylabel, self.xlabel, self.tolerance = ylabel, xlabel, tolerance
         self._check()
         self.good_enough_ = self._good_enough()
         self.ranges_ = {name: self._range(*curve) for name, curve in self.curves.items()}
@@ -180,11 +207,12 @@ class EtaSweepDisplay:
         Parameters
         ----------
         sweeps : EtaSweep, fitted search, or a list or dict of these
-            Results of `eta_sweep`, or searches such as GridSearchCV, of any learner, that varied one parameter. A dict
-            names them; otherwise their learners' classes do.
+            Results of `eta_sweep`, or searches such as GridSearchCV, of any learner, that varied one parameter, by one
+            score. A dict names them; otherwise their learners' classes do.
         metric : {"error", "loss"}, optional
-            What to show of results of `eta_sweep`; by default the progressive error where all have one, else the loss.
-            For searches the error is 1 minus the score, and the loss is the negative score.
+            What to show: of results of `eta_sweep` the progressive error or loss, of searches 1 minus the score or the
+            negative score. By default the loss where one is a regressor's result, a `ProgressiveSearch`, or a search
+            whose ``scoring`` has a name that begins with ``"neg_"``, else the error.
         tolerance : float, default=0.05
             What is about as good as the least error: up to this share, or up to one standard error of the folds of a
             search, above it.
@@ -198,22 +226,29 @@ class EtaSweepDisplay:
         """
         named = _by_name(sweeps)
         if metric is None:
-            metric = "loss" if any(getattr(sweep, "errors", 0) is None for sweep in named.values()) else "error"
+            metric = "loss" if any(map(_has_losses, named.values())) else "error"
         check_option("metric", metric, ("error", "loss"))
         curves = {name: cls._curve(name, sweep, metric) for name, sweep in named.items()}
+        xlabel = " or ".join(dict.fromkeys(curve.pop(0) for curve in curves.values()))
         spreads = {name: curve.pop() for name, curve in curves.items() if len(curve) == 3}
         progressive = "progressive " if all(hasattr(sweep, "losses") for sweep in named.values()) else ""
-        return cls(curves, ylabel=f"{progressive}{metric}", tolerance=tolerance, spreads=spreads).plot(ax=ax)
+        made = cls(curves, ylabel=f"{progressive}{metric}", xlabel=xlabel, tolerance=tolerance, spreads=spreads)
+        return made.plot(ax=ax)
 
     @staticmethod
     def _curve(name, sweep, metric):
-        """Learning rates, increasing, and errors of a sweep or search; of a search also their standard errors."""
+        """What was varied, its values, increasing, and errors; of a search also their standard errors."""
+        what = "learning rate"
         if hasattr(sweep, "cv_results_"):
             results = sweep.cv_results_
             varied = [key for key in results if key.startswith("param_")]
             if len(varied) != 1:
                 raise ValueError(f"the search {name!r} varies {len(varied)} parameters; one can be drawn.")
-            eta0s = np.asarray(results[varied[0]], dtype=np.float64)
+            if "mean_test_score" not in results:
+                raise ValueError(f"the search {name!r} has several scores; one can be drawn.")
+            parameter = varied[0].removeprefix("param_")
+            what = what if parameter.rpartition("__")[2] == "eta0" else parameter
+            eta0s = as_floats(results[varied[0]], f"{parameter} of the search {name!r}")
             errors = (1.0 if metric == "error" else 0.0) - results["mean_test_score"]
             found = [eta0s, errors]
             if "std_test_score" in results:
@@ -224,7 +259,7 @@ class EtaSweepDisplay:
                 raise ValueError(f'the sweep {name!r} is of a regressor, which has no metric="error"; use "loss".')
             found = [eta0s, errors]
         order = np.argsort(eta0s)
-        return [np.asarray(values)[order] for values in found]
+        return [what, *(np.asarray(values)[order] for values in found)]
 
     @classmethod
     def from_estimator(
@@ -292,7 +327,7 @@ class EtaSweepDisplay:
         ax = _axes_or_new(ax, figsize=(8.0, 4.2))
         self.ax_, self.figure_ = ax, ax.figure
         self.lines_: list[Line2D] = []
-        ax.set(xscale="log", xlabel="learning rate", ylabel=self.ylabel)
+        ax.set(xscale="log", xlabel=self.xlabel, ylabel=self.ylabel)
         bottom, top = self._limits() if ylim is None else ylim
         room = 0.02 + 0.03 * len(self.curves)  # share of the height for the bars
         ax.set_ylim(bottom, bottom + (top - bottom) / (1.0 - room))
@@ -300,7 +335,7 @@ class EtaSweepDisplay:
             best = _least(errors)
             # a line may leave the axes, but not towards a value far above them: it would look vertical
             shown = np.where(errors <= bottom + 1.5 * (top - bottom), errors, np.nan)
-            (line,) = ax.plot(eta0s, shown, marker=".", label=name)
+            (line,) = ax.plot(eta0s, shown, marker=".", label=short(name))
             color, height = line.get_color(), 1.0 - 0.03 * (i + 0.8)
             ax.plot(eta0s[best], errors[best], "o", color=color)
             if name in self.spreads:
@@ -509,7 +544,7 @@ class ProgressiveLossDisplay:
         ax = _axes_or_new(ax)
         self.ax_, self.figure_ = ax, ax.figure
         ax.set(xscale="log", xlabel="rows seen", ylabel=self.ylabel)
-        self.lines_ = [ax.plot(*curve, label=name)[0] for name, curve in self.curves.items()]
+        self.lines_ = [ax.plot(*curve, label=short(name))[0] for name, curve in self.curves.items()]
         values = np.concatenate([values for _, values in self.curves.values()])
         if np.nanmin(values) > 0 and np.nanmax(values) > _LOGARITHMIC_FROM * np.nanmin(values):
             ax.set_yscale("log")
@@ -605,7 +640,7 @@ class ValidationLossDisplay:
         ax.set(xlabel="passes", ylabel="loss on the rows held out")
         for name, losses in self.curves.items():
             passes = np.arange(1, len(losses) + 1)
-            self.lines_ += ax.plot(passes, losses, "o-", markevery=[self.best_[name] - 1], label=name)
+            self.lines_ += ax.plot(passes, losses, "o-", markevery=[self.best_[name] - 1], label=short(name))
         ax.locator_params(axis="x", integer=True)
         ax.legend()
         return self
@@ -750,6 +785,11 @@ class IntervalDisplay:
     line_ : matplotlib Line2D
         The targets.
 
+    Raises
+    ------
+    ValueError
+        For arrays of other shapes, and for targets that are missing or infinite.
+
     See Also
     --------
     progressive_validation : Coverage and width over a stream.
@@ -768,6 +808,7 @@ class IntervalDisplay:
         shape = (len(self.y), len(self.coverage))
         if not self.low.shape == self.high.shape == shape:
             raise ValueError(f"low and high have shapes {self.low.shape} and {self.high.shape}; they must be {shape}.")
+        assert_all_finite(self.y, input_name="y")
         within = (self.low <= self.y[:, None]) & (self.y[:, None] <= self.high)
         self.held: np.ndarray = within.mean(axis=0)
 
@@ -820,11 +861,14 @@ class IntervalDisplay:
             The display itself.
         """
         ax = _axes_or_new(ax)
+        from matplotlib import rcParams
         from matplotlib.colors import to_rgb
 
         self.ax_, self.figure_ = ax, ax.figure
         rows, order = np.arange(len(self.y)), np.argsort(-self.coverage)
-        shades = 1.0 - np.outer(np.linspace(0.3, 0.7, len(order)), 1.0 - np.array(to_rgb("C0")))  # wider ones are paler
+        face = ax if ax.get_facecolor()[3] else ax.figure
+        blue, behind = np.array([to_rgb("C0"), to_rgb(face.get_facecolor())])
+        shades = behind + np.outer(np.linspace(0.3, 0.7, len(order)), blue - behind)  # wider ones are paler
         ends = np.stack([self.low, self.high])
         ax.update_datalim([(0, value) for value in (*ends.flat, *self.y)])
         ax.autoscale_view()
@@ -842,7 +886,7 @@ class IntervalDisplay:
             )
             for i, shade in zip(order, shades)
         ]
-        self.line_: Line2D = ax.plot(rows, self.y, ".", color="black", markersize=3, label="target")[0]
+        self.line_: Line2D = ax.plot(rows, self.y, ".", color=rcParams["text.color"], markersize=3, label="target")[0]
         ax.set(xlabel="row", ylabel="target")
         ax.set_ybound(*bound)
         ax.legend()
@@ -930,11 +974,7 @@ class FeatureScalesDisplay:
         ax = _axes_or_new(ax)
         self.ax_, self.figure_ = ax, ax.figure
         largest = np.argsort(-self.scales, kind="stable")[:max_features]
-        places = np.arange(len(largest))
-        self.line_: Line2D = ax.plot(self.scales[largest], places, "o")[0]
-        ax.set(xscale="log", xlabel="scale", yticks=places, yticklabels=[self.names[i] for i in largest])
-        ax.grid(axis="y", alpha=0.3)
-        ax.invert_yaxis()
-        if len(largest) < len(self.scales):
-            ax.set_title(f"the largest {len(largest)} of {len(self.scales)} scales")
+        self.line_: Line2D = ax.plot(self.scales[largest], np.arange(len(largest)), "o")[0]
+        ax.set(xscale="log", xlabel="scale")
+        name_places(ax, self.names, largest, "scales")
         return self

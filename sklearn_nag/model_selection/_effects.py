@@ -13,14 +13,14 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from ..estimators._online import OnlineLinear
-from ..estimators._parameters import check_number, shown
+from ..estimators._parameters import check_number, learner_of, shown
 from ..estimators._validation import class_codes
 from ..preprocessing import OnlineCells, OnlineCurves, OnlineProducts
 from ..preprocessing._base import names_in
 from ..preprocessing._cells import mean_effects
 from ..preprocessing._knots import Knots, KnotTransformer
 from ..preprocessing._numpy_rows import gaps, hats
-from ._displays import _axes_or_new
+from ._displays import _axes_or_new, _learner_and_names, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -84,8 +84,9 @@ class EffectsDisplay:
     where there are no rows.
 
     Effects are those of decision values: predictions of regressors, before they are clipped, logarithms of predicted
-    means of counts, log odds of classifiers. Of several learners, which are mixed, the effect is the mean by
-    ``weights_``, which for classifiers is not quite the effect in the mixture, as probabilities are mixed.
+    means of counts, log odds of classifiers. Of several learners, which are mixed, the effect is the mean by their
+    shares, those of the output where there are several. For classifiers this is not quite the effect in the mixture, as
+    probabilities are mixed.
 
     Examples
     --------
@@ -117,11 +118,11 @@ class EffectsDisplay:
         Parameters
         ----------
         estimator : estimator
-            Fitted `NAGCellsClassifier`, `NAGCellsRegressor`, or Pipeline of `OnlineCurves` or `OnlineCells` and a
-            learner of this package with ``normalization="auto"``.
+            Fitted `NAGCellsClassifier` or `NAGCellsRegressor`, or `OnlineCurves` or `OnlineCells` with a learner of
+            this package behind it that has ``normalization="auto"``. Either may be at the end of a Pipeline.
         features : list of int, str or pair of these, optional
-            Columns and pairs of columns; by default the ``max_features`` columns of the largest effects, by standard
-            deviation, the largest first.
+            Columns and pairs of columns: in a Pipeline, of those that the steps before give. By default the
+            ``max_features`` columns of the largest effects, by standard deviation, the largest first.
         target : object, optional
             The class, where there are more than two, or the number of the output, where there are several.
         max_features : int, default=6
@@ -212,11 +213,11 @@ class EffectsDisplay:
         for own, (name, (*values, effect)) in zip(self.axes_, self.effects.items()):
             if len(values) == 1:
                 own.plot(*values, effect)
-                own.set(xlabel=name, ylim=(limits[0] - margin, limits[1] + margin))
+                own.set(xlabel=short(name), ylim=(limits[0] - margin, limits[1] + margin))
             else:
                 drawn = own.pcolormesh(*values, effect.T, shading="nearest")
                 self.figure_.colorbar(drawn, ax=own)
-                own.set(xlabel=name[0], ylabel=name[1])
+                own.set(xlabel=short(name[0]), ylabel=short(name[1]))
         for own in self.axes_[::n_cols]:
             if not own.get_ylabel():
                 own.set_ylabel("effect")
@@ -228,20 +229,24 @@ class _Model:
 
     def __init__(self, estimator, target):
         check_is_fitted(estimator)
-        own = isinstance(estimator, Pipeline)
-        pipelines = [estimator] if own else getattr(estimator, "estimators_", [])
-        shares = [1.0] if own else getattr(estimator, "weights_", [])
+        learner, pipelines = learner_of(estimator), []
+        if isinstance(learner, OnlineLinear) and learner is not estimator:
+            pipelines, shares = [estimator[-2:]], np.ones((1, 1))
+        elif hasattr(learner, "_weights_by_group"):
+            pipelines, shares = learner.estimators_, learner._weights_by_group()
         parts = [self._read(pipeline) for pipeline in pipelines]
         if not parts or any(part is None for part in parts):
             raise TypeError(
-                f"effects are read of NAGCellsClassifier, NAGCellsRegressor, and pipelines of OnlineCurves or "
-                f"OnlineCells and a learner of this package; this is a {type(estimator).__name__}."
+                "effects are read of NAGCellsClassifier, NAGCellsRegressor, and OnlineCurves or OnlineCells with a "
+                f"learner of this package, alone or at the end of a pipeline; got {type(estimator).__name__}."
             )
         if not isinstance(first := parts[0][0], KnotTransformer):
             raise TypeError("effects are at knots, which a pipeline of products alone has not.")
-        self.names = names_in(first if own else estimator)
+        names = _learner_and_names(estimator)[1]
+        self.names = names_in(learner) if names is None else names[: first.n_features_in_]  # without those of cells
         self.columns = first._state.columns
-        self.which = _place_of_target(estimator, parts[0][1], target)
+        self.which = _place_of_target(learner, parts[0][1], target)
+        shares = shares[:, min(self.which, shares.shape[1] - 1)]  # of the output; classes have the same
         self.parts = [(share, *part) for share, part in zip(shares, parts) if share > 0]
         if first._state.knots is None:
             raise ValueError(f"there are no knots yet: the model has not seen first_rows={first.first_rows} rows.")

@@ -15,10 +15,13 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from sklearn_nag import HedgeClassifier, NAGCellsClassifier, NAGClassifier, NAGRegressor, report_progress
 from sklearn_nag._extras import how_to_install
 from sklearn_nag.model_selection import (
+    CoefficientsDisplay,
+    EffectsDisplay,
     EtaSweepDisplay,
     FeatureScalesDisplay,
     HalfLivesDisplay,
     NAGClassifierCV,
+    NAGRegressorCV,
     ProgressiveLossDisplay,
     ProgressiveSearch,
     ValidationLossDisplay,
@@ -114,11 +117,43 @@ def test_searches_of_other_learners_are_drawn(pyplot):
     assert len(display.ax_.collections) == 3  # a shade for each
     progressive = ProgressiveSearch(NAGClassifier(), {"eta0": [0.5, 1.0]}).fit(X, y)
     drawn_alone = EtaSweepDisplay.from_sweeps(progressive)
-    np.testing.assert_array_equal(
-        drawn_alone.curves["NAGClassifier"][1], 1 - progressive.cv_results_["mean_test_score"]
-    )
+    np.testing.assert_array_equal(drawn_alone.curves["NAGClassifier"][1], -progressive.cv_results_["mean_test_score"])
+    assert drawn_alone.ylabel == "loss"
     several = GridSearchCV(SGDClassifier(), {"alpha": [1.0], "eta0": [1.0]}, cv=2).fit(X, y)
     with pytest.raises(ValueError, match="varies 2 parameters"):
+        EtaSweepDisplay.from_sweeps(several)
+
+
+@pytest.mark.parametrize("search", [GridSearchCV, NAGRegressorCV])
+def test_what_is_good_does_not_depend_on_the_unit_of_the_target(pyplot, search):
+    X, y = DIABETES
+    grid = {"eta0": ETA0S} if search is GridSearchCV else ETA0S
+    reg = NAGRegressor(max_iter=2, tol=None, random_state=0)
+    found = [search(reg, grid, scoring="neg_mean_squared_error", cv=2).fit(X, unit * y) for unit in (1.0, 2.0**-20)]
+    one, other = map(EtaSweepDisplay.from_sweeps, found)
+    assert one.ylabel == other.ylabel == "loss"
+    np.testing.assert_array_equal(one.curves["NAGRegressor"][1], -found[0].cv_results_["mean_test_score"])
+    assert one.ranges_ == other.ranges_
+    both = EtaSweepDisplay.from_sweeps({"a": found[0], "b": eta_sweep(reg, X, y, ETA0S)})
+    assert both.ylabel == "loss"
+    named = EtaSweepDisplay.from_sweeps(found[0], metric="error")
+    np.testing.assert_array_equal(named.curves["NAGRegressor"][1], 1 - found[0].cv_results_["mean_test_score"])
+
+
+def test_the_axis_of_a_search_has_the_name_of_its_parameter(pyplot):
+    X, y = CANCER
+    alphas = GridSearchCV(NAGClassifier(max_iter=1, penalty="l2"), {"alpha": [0.1, 1.0]}, cv=2).fit(X, y)
+    assert drawn(EtaSweepDisplay.from_sweeps(alphas)).get_xlabel() == "alpha"
+    pipeline = make_pipeline(StandardScaler(), NAGClassifier(max_iter=1))
+    rates = GridSearchCV(pipeline, {"nagclassifier__eta0": [0.1, 1.0]}, cv=2).fit(X, y)
+    assert drawn(EtaSweepDisplay.from_sweeps(rates)).get_xlabel() == "learning rate"
+    assert EtaSweepDisplay.from_sweeps({"a": alphas, "b": rates}).xlabel == "alpha or learning rate"
+    words = GridSearchCV(NAGClassifier(random_state=0), {"eta0": [0.1, "auto"]}, cv=2).fit(X, y)
+    with pytest.raises(ValueError, match="^eta0 of the search 'NAGClassifier' must hold numbers.*'auto'"):
+        EtaSweepDisplay.from_sweeps(words)
+    scoring = {"scoring": ["accuracy", "neg_log_loss"], "refit": "accuracy"}
+    several = GridSearchCV(NAGClassifier(max_iter=1), {"eta0": [0.1, 1.0]}, cv=2, **scoring).fit(X, y)
+    with pytest.raises(ValueError, match="^the search 'NAGClassifier' has several scores; one can be drawn"):
         EtaSweepDisplay.from_sweeps(several)
 
 
@@ -236,6 +271,24 @@ def test_scales_are_drawn(pyplot):
 def test_errors(make, match):
     with pytest.raises(ValueError, match=match):
         make()
+
+
+@pytest.mark.filterwarnings("error")  # as of a layout that collapsed
+def test_names_that_are_long_lose_their_middle(pyplot):
+    names = [f"{i} is a name of{' many words' * 9} and {i}" for i in range(10)]
+    brief = [f"{i} is a name of...ny words and {i}" for i in range(10)]
+    for display in (CoefficientsDisplay(range(10, 0, -1), names), FeatureScalesDisplay(range(10, 0, -1), names)):
+        assert [tick.get_text() for tick in drawn(display.plot()).get_yticklabels()] == brief
+        assert display.names == names
+    effects = {names[0]: ([1, 2], [3, 4]), (names[1], names[2]): ([1, 2], [3, 4], [[1, 2], [3, 4]])}
+    single, pair = EffectsDisplay(effects).plot().axes_
+    assert [single.get_xlabel(), pair.get_xlabel(), pair.get_ylabel()] == brief[:3]
+    curve = {names[0]: ([1, 2], [3, 4]), "short" * 6: ([1, 2], [3, 4])}
+    of_passes = ValidationLossDisplay({name: [1.0] for name in curve})
+    targets = CoefficientsDisplay([[1], [2]], targets=[*curve])
+    for display in (ProgressiveLossDisplay(curve), EtaSweepDisplay(curve), of_passes, targets):
+        legend = drawn(display.plot()).get_legend().get_texts()
+        assert [text.get_text() for text in legend] == [brief[0], "short" * 6]
 
 
 def test_scales_of_what_has_none():

@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn_nag import FTRLRegressor, NAGCellsClassifier, NAGCellsRegressor, NAGRegressor
 from sklearn_nag.model_selection import EffectsDisplay
 from sklearn_nag.model_selection._effects import rows_and_weights
-from sklearn_nag.preprocessing import OnlineCells, OnlineCurves, OnlineProducts, make_online_pipeline
+from sklearn_nag.preprocessing import OnlineCells, OnlineCurves, OnlineProducts, make_online_pipeline, prepare
 
 SMALL = {"n_trees": 12, "depth": 3, "first_rows": 60, "focus_rows": 150, "random_state": 0}
 X, Y = make_friedman1(500, n_features=5, noise=0.5, random_state=0)
@@ -105,6 +105,23 @@ def test_learners_that_count_no_rows_are_named(learner):
         EffectsDisplay.effects_of(pipeline)
 
 
+def test_each_output_has_its_own_mixture():
+    rng = np.random.default_rng(0)
+    Z = rng.uniform(size=(1500, 2))
+    both = np.column_stack([100 * Z[:, 0] + rng.normal(size=1500), np.sin(12 * Z[:, 1])])
+    model = NAGCellsRegressor(**SMALL).partial_fit(Z, both)
+    for output in (0, 1):
+        values, effect = EffectsDisplay.effects_of(model, ["x1"], target=output)["x1"]
+        rows = [np.column_stack([Z[:, 0], np.full(len(Z), value)]) for value in values]
+        predicted = np.array([model.predict(given)[:, output].mean() for given in rows])
+        np.testing.assert_allclose(effect, predicted - predicted.mean(), atol=0.15 * both[:, output].std())
+        assert np.ptp(effect) == pytest.approx(np.ptp(predicted), abs=0.2)
+    # classes share theirs, as probabilities are mixed
+    clf = NAGCellsClassifier(**SMALL).partial_fit(Z, np.digitize(Z[:, 0], [0.3, 0.6]), classes=[0, 1, 2])
+    values, effect = EffectsDisplay.effects_of(clf, [0], target=2)["x0"]
+    assert np.corrcoef(values, effect)[0, 1] > 0.9
+
+
 def test_columns_that_matter_come_first_and_pairs_show_what_they_do_together():
     rng = np.random.default_rng(0)
     Z = rng.uniform(-1, 1, (2000, 4))
@@ -117,6 +134,30 @@ def test_columns_that_matter_come_first_and_pairs_show_what_they_do_together():
     (x, z, effect) = EffectsDisplay.effects_of(model, [("x0", "x1")])["x0", "x1"]
     assert np.corrcoef(effect.ravel(), np.sign(np.outer(x, z)).ravel())[0, 1] > 0.8
     assert np.abs(effect).mean() > 2 * np.std(EffectsDisplay.effects_of(model, ["x0"])["x0"][1])
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [NAGCellsRegressor(**SMALL)],
+        [OnlineCells(n_trees=12, depth=3, first_rows=60, random_state=0), NAGRegressor()],
+    ],
+    ids=["one step", "two steps"],
+)
+def test_steps_before_give_columns_and_names(steps):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"word": np.where(X[:, 3] > 0.5, "high", "low"), "a": X[:, 0], "b": X[:, 3]})
+    before = prepare(frame).steps[0][1]
+    model = make_online_pipeline(before, *steps).partial_fit(frame, Y)
+    effects = EffectsDisplay.effects_of(model, ["b", ("a", "b")])
+    assert list(effects) == ["b", ("a", "b")]
+    place = list(before.get_feature_names_out()).index("b")
+    alone = steps[0] if len(steps) == 1 else make_online_pipeline(*steps)
+    ((name, expected),) = EffectsDisplay.effects_of(alone, [place]).items()
+    assert name == f"x{place}"
+    np.testing.assert_array_equal(effects["b"], expected)
+    with pytest.raises(ValueError, match="features has 'word=low', which is no column with a curve or cells"):
+        EffectsDisplay.effects_of(model, ["word=low"])
 
 
 def test_it_is_drawn(pyplot):

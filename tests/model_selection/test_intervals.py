@@ -89,6 +89,29 @@ def test_display():
         IntervalDisplay([[0.0]], [[1.0]], [0.0, 1.0], [0.9])
 
 
+def test_targets_that_are_missing_are_no_misses():
+    reg, y = NAGRegressor().partial_fit(X, Y), Y.copy()
+    y[7] = np.nan
+    with pytest.raises(ValueError, match="Input y contains NaN"):
+        IntervalDisplay.from_estimator(reg, X, y)
+
+
+@pytest.mark.parametrize("style", ["default", "dark_background"])
+@pytest.mark.parametrize("face", ["axes", "figure"])
+def test_colours_are_those_of_the_style(style, face):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    pyplot.switch_backend("agg")
+    from matplotlib.colors import to_rgb
+
+    with pyplot.style.context([style, *([{"axes.facecolor": "none"}] if face == "figure" else [])]):
+        display = IntervalDisplay([[0.0, 1.0]], [[3.0, 2.0]], [9.0], [0.9, 0.5]).plot()
+        text, behind = ("black", 1.0) if style == "default" else ("white", 0.0)
+        assert to_rgb(display.line_.get_color()) == to_rgb(text)
+        blue = np.array(to_rgb("C0"))
+        for band, share in zip(display.bands_, (0.3, 0.7), strict=True):
+            np.testing.assert_allclose(band.get_facecolor()[0][:3], behind + share * (blue - behind))
+
+
 def test_infinite_intervals_fill_the_axes():
     pyplot = pytest.importorskip("matplotlib.pyplot")
     pyplot.switch_backend("agg")
