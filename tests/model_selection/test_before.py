@@ -164,6 +164,20 @@ def test_what_is_kept_is_no_more_than_the_model():
     assert bits(model) == was
 
 
+def test_columns_that_rows_name_often_are_kept_once():
+    """As cells are: hundreds of entries a row, more in a batch than there are columns."""
+    model = NAGClassifier().partial_fit(*rows(10, 0), classes=[0, 1])
+    few = sparse.csr_array((np.ones(2 * N_FEATURES), (np.arange(2 * N_FEATURES) // 8, np.arange(2 * N_FEATURES) % 8)))
+    few.resize(few.shape[0], N_FEATURES)
+    was, before = bits(model), Before({}, [model])
+    with part_of(before):
+        model.partial_fit(few, np.arange(few.shape[0]) % 2)
+    assert {*range(8)} <= {*before.undos[0].named.tolist()}
+    assert len(before.undos[0].named) < N_FEATURES / 2
+    before.restore()
+    assert bits(model) == was
+
+
 def test_only_parts_are_undone_by_the_whole():
     """Others may learn meanwhile, as in the handler of a signal."""
     part, other = (NAGClassifier().partial_fit(*rows(10, 0), classes=[0, 1]) for _ in range(2))
