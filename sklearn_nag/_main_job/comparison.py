@@ -72,6 +72,7 @@ class Comparison:
     n_train: float  # rows to learn and to predict, in the mean over the splits
     n_test: float
     coverage: float | None  # share of held-out targets in the reference's 90 % intervals
+    n_of_one: int = 0  # splits to predict one class alone, in which measures that need both have no values
 
     @property
     def judge(self):
@@ -81,7 +82,7 @@ class Comparison:
     @property
     def n_splits(self):
         """How many splits there were."""
-        return len(self.outcomes[0].values[self.metric])
+        return len(self.outcomes[0].values[self.metric]) + self.n_of_one * self.judge.needs_both
 
     @property
     def reference(self):
@@ -125,11 +126,11 @@ class Comparison:
     def chosen(self):
         """The learner of this package to take: the reference, unless another is better beyond doubt.
 
-        Where the reference is no better than its baseline, and others are, it is the best of these.
+        Where the reference is no better than its baseline, it is the best of those that are, or else of all.
         """
         if self.tells_something(self.reference):
             return next(iter(self.better(OURS)), self.reference)
-        return next(iter(self.telling(OURS)), self.reference)
+        return min(self.telling(OURS) or self.of(OURS), key=self.error)
 
     def tells_something(self, outcome):
         """Whether an outcome is better than its baseline beyond doubt, if no other one is looked at."""
@@ -269,9 +270,16 @@ def splits(table, folds):
 def compare(table, metric, folds, n_jobs):
     """Compare learners on a table.
 
-    Yields how many splits have been tried, how many there are and, the last time, the `Comparison`, else None.
+    Yields how many splits have been tried, how many there are and, the last time, the `Comparison`, else None. Raises
+    ValueError for a metric that has a value in fewer than two splits.
     """
     parts = splits(table, folds)
+    have_both = np.array([len(set(table.y[test])) > 1 for _, test in parts])
+    if _measures(table)[metric].needs_both and have_both.sum() < 2:
+        raise ValueError(
+            f"--metric {metric}: in {have_both.sum()} of {len(parts)} splits the rows to predict have both classes of "
+            f"{table.target!r}; two such splits are needed, and none for --metric log_loss."
+        )
     candidates = learners(table, metric, columns_of_cells(table))
     shown = shown_measures(table, metric)
     jobs = (delayed(try_split)(table, candidates, shown, *part) for part in parts)
@@ -279,19 +287,18 @@ def compare(table, metric, folds, n_jobs):
     n_jobs = 1 if n_jobs == -1 and len(table.y) < ALONE else n_jobs
     for done, tried in enumerate(Parallel(n_jobs=n_jobs, return_as="generator")(jobs), 1):
         found.append(tried)
-        last = done == len(parts)
-        yield done, len(parts), _put_together(table, metric, shown, candidates, parts, found) if last else None
-
-
-def _put_together(table, metric, shown, candidates, parts, found):
+        if done < len(parts):
+            yield done, len(parts), None
     values, seconds, coverage = (np.array(of_splits) for of_splits in zip(*found))
-    outcomes = [
-        Outcome(learner, {name: values[:, i, j] for j, name in enumerate(shown)}, float(seconds[:, i].mean()))
-        for i, learner in enumerate(candidates)
-    ]
-    sizes = np.array([[len(train), len(test)] for train, test in parts]).mean(axis=0)
+    judged = {name: have_both | (not measure.needs_both) for name, measure in shown.items()}
+    outcomes = []
+    for i, learner in enumerate(candidates):
+        own = {name: values[judged[name], i, j] for j, name in enumerate(shown)}
+        outcomes.append(Outcome(learner, own, float(seconds[:, i].mean())))
+    sizes = np.array([[len(train), len(test)] for train, test in parts])[judged[metric]].mean(axis=0)
     covered = None if np.isnan(coverage).any() else float(coverage.mean())
-    return Comparison(table, metric, shown, outcomes, *sizes.tolist(), covered)
+    n_of_one = int((~have_both).sum())
+    yield done, done, Comparison(table, metric, shown, outcomes, *sizes.tolist(), covered, n_of_one)
 
 
 def try_split(table, candidates, shown, train, test):

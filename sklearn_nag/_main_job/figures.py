@@ -114,7 +114,7 @@ def draw_comparison(comparison, file):
     reference, whole, of = comparison.reference, comparison.error(comparison.reference), ""
     outcomes = [*(o for o in comparison.outcomes if o.learner.family != BASELINES), comparison.baseline(reference)]
     if whole == 0:
-        whole, of = comparison.error(outcomes[-1]) or 1.0, f" of that {BASELINES}"
+        whole, of = comparison.error(outcomes[-1]) or 1.0, f"\nof that {BASELINES}"
     found = [comparison.difference(outcome, reference) for outcome in outcomes]
     changes = 100 * np.array([[d.low, d.mean, d.high] for d in found]) / whole
     left, right = _limits(changes)
@@ -135,7 +135,7 @@ def draw_comparison(comparison, file):
     axes.axvline(0, color="0.4", lw=1, zorder=0)
     axes.set_yticks(range(len(outcomes)), [outcome.name for outcome in outcomes])
     axes.set(ylim=(len(outcomes) - 0.5, -0.5), xlim=(left, right))
-    axes.set_xlabel(f"{comparison.judge.error} against {reference.name}, in %{of}; less is better")
+    axes.set_xlabel(f"{comparison.judge.error} against {reference.name}, in %{of}; less is better", loc="right")
     axes.grid(axis="x", alpha=0.3)
     handles = [axes.plot([], [], "o", color=color, label=family)[0] for family, color in COLOURS.items()]
     figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)

@@ -27,12 +27,15 @@ class Metric(NamedTuple):
         Which of the two.
     score : callable
         Value for targets and `Predictions`, or for targets and predicted quantities.
+    needs_both : bool
+        Whether it has no value for targets of one class alone.
     """
 
     name: str
     error: str
     missing_to_one: bool
     score: Callable
+    needs_both: bool = False
 
     def errors(self, values):
         """What is left to gain, the less the better, for any values of the measure."""
@@ -64,9 +67,9 @@ def _of_ranking(score):
 OF_CLASSES = {
     "log_loss": Metric("log loss", "log loss", False, _log_loss),
     "accuracy": Metric("accuracy", "errors", True, lambda y, predicted: (y == predicted.classes).mean()),
-    "roc_auc": Metric("ROC-AUC", "1 - ROC-AUC", True, _of_ranking(metrics.roc_auc_score)),
+    "roc_auc": Metric("ROC-AUC", "1 - ROC-AUC", True, _of_ranking(metrics.roc_auc_score), True),
     "average_precision": Metric(
-        "average precision", "1 - average precision", True, _of_ranking(metrics.average_precision_score)
+        "average precision", "1 - average precision", True, _of_ranking(metrics.average_precision_score), True
     ),
 }
 OF_QUANTITIES = {

@@ -26,7 +26,8 @@ def page(comparison, png=None):
     """The page, as HTML in UTF-8, with a figure or without."""
     table = comparison.table
     head, *rows = report.cells(comparison)
-    body = "\n".join(_row("td", row, "best" if row[0] == comparison.chosen.name else "") for row in rows)
+    chosen = comparison.chosen.name
+    body = "\n".join(_row("td", row, "best" if row[0] == chosen else "") for row in rows)
     picture = "" if png is None else (
         f'<p><img alt="Errors of each learner against {escape(comparison.reference.name)} with its defaults" '
         f'src="data:image/png;base64,{base64.b64encode(png).decode()}"></p>'
@@ -42,7 +43,7 @@ def page(comparison, png=None):
 </head>
 <body>
 <h1>{escape(report.title(comparison))}</h1>
-<div class="verdict">{_paragraphs(report.verdict(comparison))}</div>
+<div class="verdict">{_each("p", report.verdict(comparison))}</div>
 {picture}
 <h2>Learners</h2>
 <div class="wide"><table>
@@ -50,9 +51,10 @@ def page(comparison, png=None):
 <tbody>
 {body}
 </tbody></table></div>
-{_items(report.how(comparison))}
+<p>In bold: {escape(chosen)}, the learner of this package that the lines of Python below use.</p>
+<ul>{_each("li", report.how(comparison))}</ul>
 <h2>Columns</h2>
-{_items(note.strip() for note in table.notes)}
+<ul>{_each("li", map(str.strip, table.notes))}</ul>
 <h2>In Python</h2>
 <pre>{escape(report.snippet(comparison))}</pre>
 </body>
@@ -61,13 +63,8 @@ def page(comparison, png=None):
 
 
 def _row(tag, cells, name=""):
-    cells = "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells)
-    return f'<tr class="{name}">{cells}</tr>' if name else f"<tr>{cells}</tr>"
+    return f'<tr class="{name}">{_each(tag, cells)}</tr>'
 
 
-def _paragraphs(lines):
-    return "".join(f"<p>{escape(line)}</p>" for line in lines)
-
-
-def _items(lines):
-    return "<ul>" + "".join(f"<li>{escape(line)}</li>" for line in lines) + "</ul>"
+def _each(tag, texts):
+    return "".join(f"<{tag}>{escape(text)}</{tag}>" for text in texts)

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_wine
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.linear_model import SGDClassifier, SGDRegressor
-from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils.parallel import Parallel, delayed
 
@@ -210,8 +210,4 @@ def unless_it_overflows(make):
 def baseline(task, folds):
     """Error of predicting the most frequent class, or the mean, by the same folds."""
     dummy = DummyClassifier() if task.is_classification else DummyRegressor()
-    errors = []
-    for train, test in split(task, folds):
-        nothing = np.zeros((len(task.y), 1))
-        errors.append(1.0 - dummy.fit(nothing[train], task.y[train]).score(nothing[test], task.y[test]))
-    return float(np.mean(errors))
+    return 1.0 - float(cross_val_score(dummy, np.zeros((len(task.y), 1)), task.y, cv=split(task, folds)).mean())

@@ -11,6 +11,7 @@ from .comparison import BASELINES, COVERAGE, PEERS, REPEATS, SURE
 from .measures import has_heavy_tails, is_rare
 from .rates import ETAS, standard_error
 
+NONE = "-"  # in the place of a value
 MUCH = 0.1  # so much less error is told where it would be certain by itself, and is not among so many
 
 
@@ -108,10 +109,9 @@ def cells(comparison):
     head = ["", f"{first.name} ± sd", *(other.name for other in others)]
     rows = [[*head, f"{first.error} against {reference.name}", "p", "s"]]
     for outcome in comparison.outcomes:
-        values = list(outcome.values.values())
-        spread = np.std(values[0], ddof=1)
-        judged = number(values[0].mean()) + ("" if np.isnan(spread) else f" ± {number(spread, 2)}")
-        row = [outcome.name, judged, *(number(v.mean()) for v in values[1:])]
+        judged, *others = (mean(outcome, name) for name in outcome.values)
+        spread = np.std(outcome.values[comparison.metric], ddof=1)
+        row = [outcome.name, judged + ("" if np.isnan(spread) else f" ± {number(spread, 2)}"), *others]
         change = "" if outcome is reference else percent(comparison, outcome, reference, interval=True)
         p = p_values.get(outcome.name, np.nan)
         rows.append([*row, change, "" if np.isnan(p) else f"{p:.2g}", f"{outcome.seconds:.2f}"])
@@ -123,6 +123,13 @@ def number(value, digits=4):
     if np.isnan(value):
         return "failed"
     return f"{value:,.0f}" if abs(value) >= 10.0 ** max(digits, 4) else f"{value:.{digits}g}"
+
+
+def mean(outcome, measure):
+    """What an outcome has by a measure in the mean; a dash where there is no value to be had."""
+    values, model = outcome.values[measure], outcome.learner.estimator
+    has_none = not len(values) or (measure == "log_loss" and not hasattr(model, "predict_proba"))
+    return NONE if has_none else number(values.mean())
 
 
 def percent(comparison, one, other, interval=False):
@@ -156,6 +163,15 @@ def how(comparison):
     )
     if any(outcome.learner.goes_on for outcome in comparison.outcomes):
         lines.append('"goes on": a twentieth of the rows to predict is learnt before the next one is predicted.')
+    of_both = [m.name for m in comparison.measures.values() if m.needs_both]
+    if of_both and comparison.n_of_one:
+        n = comparison.n_splits
+        lines.append(
+            f"In {n - comparison.n_of_one} of {n} splits the rows to predict have both classes: {joined(of_both)} "
+            f"{'are means' if len(of_both) > 1 else 'is the mean'} over these."
+        )
+    if "log_loss" in comparison.measures and NONE in [mean(outcome, "log_loss") for outcome in comparison.outcomes]:
+        lines.append(f"{NONE}: there is no log loss without probabilities.")
     if table.is_classification and is_rare(table.y):
         labels, counts = np.unique(table.y, return_counts=True)
         lines.append(
@@ -185,7 +201,8 @@ def verdict(comparison):
         if comparison.difference(peer, chosen).p < SURE and comparison.error(peer) < comparison.error(chosen)
     ]
     best = ahead[0] if ahead else chosen
-    if not comparison.tells_something(best) and best not in comparison.telling(best.learner.family):
+    by_itself = ahead or comparison.tells_something(reference)  # not taken as the best of all
+    if not (by_itself and comparison.tells_something(best)) and best not in comparison.telling(best.learner.family):
         if not (telling := comparison.telling(PEERS)):
             return [
                 f"No learner is better beyond doubt than {without_columns(comparison)}: from {comparison.n_train:.0f} "
@@ -195,7 +212,8 @@ def verdict(comparison):
         best = telling[0]
     baseline = comparison.baseline(best)
     worth = f"{less(comparison, best, baseline)} {judge.error} than predicting the {plainly(baseline)}"
-    others = [f"{m.name} {number(best.values[n].mean())}" for n, m in comparison.measures.items() if m is not judge]
+    values = {m.name: mean(best, name) for name, m in comparison.measures.items() if m is not judge}
+    others = [f"{name} {value}" for name, value in values.items() if value != NONE]
     scores = f"{judge.name} {number(best.values[comparison.metric].mean())}" + f" ({', '.join(others)})" * bool(others)
     against = f"{less(comparison, best, reference)} than {reference.name} with its defaults"
     if best is not reference:
@@ -230,12 +248,14 @@ def plainly(baseline):
 
 
 def nearest(comparison):
-    """The best learner, against the best that looks at no column."""
-    outcomes = [o for o in comparison.outcomes if o.learner.family != BASELINES]
-    best = min(outcomes, key=comparison.error)
-    baseline = comparison.baseline(best)
-    change = percent(comparison, best, baseline)
-    return f"{best.name}, at {change} {comparison.judge.error} against the {plainly(baseline)}"
+    """The best learner, and the one to take of this package, against the best that look at no column."""
+    chosen, says = comparison.chosen, []
+    best = min((o for o in comparison.outcomes if o.learner.family != BASELINES), key=comparison.error)
+    for outcome in [best] if best is chosen else [best, chosen]:
+        baseline = comparison.baseline(outcome)
+        change = f"{percent(comparison, outcome, baseline)} {comparison.judge.error}"
+        says.append(f"{outcome.name}, at {change} against the {plainly(baseline)}")
+    return ", and of this package ".join(says)
 
 
 def rest(comparison, best):
@@ -288,23 +308,27 @@ def snippet(comparison):
     changes = ", ".join(_given(changed))
     read = ", ".join([repr(table.name), *_given(table.reading)])
     prepare = ", ".join(["X", f"{name}({changes})", *_given(table.preparing)])
+    readers = [type(reader).__name__ for reader in (table.time_reader, table.target_reader) if reader is not None]
     lines = [
         "import pandas as pd",
         f"from sklearn_nag import {name}",
-        "from sklearn_nag.preprocessing import prepare",
+        f"from sklearn_nag.preprocessing import {', '.join([*readers, 'prepare'])}",
         "",
-        f"frame = pd.read_csv({read}).dropna(subset=[{table.target!r}])",
+        f"frame = pd.read_csv({read})",
+    ]
+    if table.target_reader is not None:
+        lines.append(f"frame[{table.target!r}] = {table.target_reader!r}.fit_transform(frame[[{table.target!r}]])")
+    lines.append(f"frame = frame.dropna(subset=[{table.target!r}])")
+    if table.time is not None:
+        key = "" if table.time_reader is None else (
+            f", key=lambda times: {table.time_reader!r}.fit_transform(times.to_frame())[:, 0]"
+        )  # fmt: skip
+        lines.append(f"frame = frame.sort_values({table.time!r}, kind='stable', na_position='first'{key})")
+    lines += [
         f"X, y = frame.drop(columns={table.target!r}), frame[{table.target!r}]",
         f"model = prepare({prepare})",
         "model.fit(X, y)",
     ]
-    if table.target_reader is not None:
-        lines[2] = "from sklearn_nag.preprocessing import NumberReader, prepare"
-        lines[4:5] = [
-            f"frame = pd.read_csv({read})",
-            f"frame[{table.target!r}] = {table.target_reader!r}.fit_transform(frame[[{table.target!r}]])",
-            f"frame = frame.dropna(subset=[{table.target!r}])",
-        ]
     if of_logarithms:
         lines[0:1] = ["import numpy as np", lines[0], "from sklearn.compose import TransformedTargetRegressor"]
         lines[-1:] = ["model = TransformedTargetRegressor(model, func=np.log, inverse_func=np.exp)", lines[-1]]

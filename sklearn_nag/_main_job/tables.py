@@ -54,6 +54,7 @@ class Table:
     preparing: Mapping = field(default_factory=dict)  # by which the same comes of the file
     notes: list[str] = field(default_factory=list)  # what was found, and what is made of each column
     target_reader: NumberReader | None = None  # makes numbers of targets that are words
+    time_reader: DateEncoder | None = None  # makes days of ``time`` where it holds dates
 
 
 def read_own(path, target, *, most_rows, folds, encoding="utf-8", choices=None):
@@ -88,8 +89,10 @@ def read_own(path, target, *, most_rows, folds, encoding="utf-8", choices=None):
         of_file = f"{path} has no column to learn {target!r} from." if "to learn from" in str(error) else error
         raise ValueError(str(of_file)) from None
     time = None if choices.shuffle else choices.time or _time(rows[others], kinds, choices.drop)
+    time_reader = None
     if time is not None:
-        rows = rows.iloc[np.argsort(_moments(rows[time], kinds.get(time)), kind="stable")]
+        time_reader, moments = _moments(rows[time], kinds.get(time))
+        rows = rows.iloc[np.argsort(moments, kind="stable")]
     if len(rows) > most_rows:
         how = "the latest rows taken" if time is not None else "rows drawn at random"
         notes.append(f"  {most_rows} {how} (--rows)")
@@ -119,7 +122,8 @@ def read_own(path, target, *, most_rows, folds, encoding="utf-8", choices=None):
     y = y.astype(str).to_numpy(object) if is_classification else y.to_numpy(np.float64)
     preparing = {name: value for name, value in given.items() if value}
     return Table(
-        Path(path).name, target, rows, y, is_classification, made, time, reading, preparing, notes, target_reader
+        Path(path).name, target, rows, y, is_classification, made, time, reading, preparing, notes, target_reader,
+        time_reader,
     )  # fmt: skip
 
 
@@ -173,19 +177,21 @@ def _time(frame, kinds, drop):
     asked = {name: kinds.get(name) for name in frame if name not in drop}
     choices = {name: choose(read_table(frame[[name]]).columns[0], kind) for name, kind in asked.items()}
     dated = [name for name, choice in choices.items() if choice.kind == DATES and choice.has_days]
-    in_order = [name for name in dated if (np.diff(_moments(frame[name], asked[name])) >= 0).all()]
+    in_order = [name for name in dated if (np.diff(_moments(frame[name], asked[name])[1]) >= 0).all()]
     return next(iter(in_order + dated), None)
 
 
 def _moments(values, kind):
-    """Where the rows are in time, as numbers; those that do not say so are the first."""
+    """What reads the times of rows, None for numbers, and these as numbers; rows that have none are the first."""
+    reader = None
     kind = None if kind == LEFT_OUT else kind  # what is not learnt from may have an order
     choice = choose(read_table(values.to_frame()).columns[0], kind)
     if choice.kind == DATES:
-        values = _made_by(DateEncoder(("days",), format=choice.form), values)
+        reader = DateEncoder(("days",), format=choice.form)
+        values = _made_by(reader, values)
     elif not _is_number(values):
         raise ValueError(f"--time {values.name}: the column holds neither dates nor numbers.")
-    return values.fillna(-np.inf).to_numpy(np.float64)
+    return reader, values.fillna(-np.inf).to_numpy(np.float64)
 
 
 def _made_by(transformer, values):

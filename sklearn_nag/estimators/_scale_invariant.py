@@ -62,7 +62,10 @@ class _InvariantRule(OnlineLinear):
 
     def _centred(self, is_sparse):
         if self.invariance == "full" and is_sparse:
-            raise ValueError("invariance='full' needs dense X; invariance='coordinatewise' takes sparse rows as well.")
+            raise ValueError(
+                "invariance='full' needs dense X, which text and hashed words do not make; "
+                "invariance='coordinatewise' takes sparse rows as well."
+            )
         return super()._centred(is_sparse)
 
     def _rule(self, centred):

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.utils import get_tags
 
 from ..estimators._parameters import InvalidParameterError, check_option, shown
 from ..estimators._validation import as_given
@@ -411,6 +412,8 @@ def prepare(
     - A learner with ``set_numeric_columns``, such as `NAGCellsClassifier`, cuts numbers. It gets words, months,
       weekdays and hours as numbers, too, and so learns how these act together with other columns.
     - Text, of three words or more in the mean, becomes tf-idf of hashed words and pairs.
+    - Rows with words, dates or text are sparse. A learner whose tags say that it takes none, such as
+      `ScaleInvariantRegressor` with ``invariance="full"``, gets dense ones, unless there is text or words are hashed.
     - Left out is what names rows: whole numbers that are all different and count up, have 12 digits or more or, in 50
       rows or more, all the same number of digits, 6 or more, from 8 on also where some come again. So are numbers in a
       column named as ``customer_id`` is, if more than 100, or half of them, are different, words if both, columns of
@@ -500,10 +503,11 @@ def prepare(
     if not groups:
         raise ValueError("the table has no column to learn from: all are left out.")
     errors = "raise" if mismatch == "raise" else "missing"
-    transformers = [
-        (f"{group[0]}{number}", _transformer(group, errors, n_hashed), taken[0] if group[0] == TEXT else taken)
-        for number, (group, taken) in enumerate(groups.items())
-    ]
+    is_sparse = not hasattr(learner, "__sklearn_tags__") or get_tags(learner).input_tags.sparse
+    transformers = []
+    for number, (group, taken) in enumerate(groups.items()):
+        transformer = _transformer(group, errors, n_hashed, is_sparse)
+        transformers.append((f"{group[0]}{number}", transformer, taken[0] if group[0] == TEXT else taken))
     columns_step = OnlineColumnTransformer(transformers, mismatch=mismatch, verbose_feature_names_out=False)
     steps = [("columns", columns_step)]
     if learner is not None:
@@ -540,7 +544,7 @@ def _by_number(groups):
     return [(BY_NUMBER, *group) for group in groups if group[0] == DATES and group[-1] != ("days",)]
 
 
-def _transformer(group, errors, n_hashed):
+def _transformer(group, errors, n_hashed, is_sparse):
     kind, *how = group
     if kind == BY_NUMBER and how[0] == WORDS:
         return OnlineOrdinalEncoder(how[1])
@@ -558,8 +562,8 @@ def _transformer(group, errors, n_hashed):
         form, has_others, parts = how
         errors = "missing" if has_others else errors
         if parts != ("days",):
-            return DateEncoder(parts, format=form, errors=errors, sparse_output=True)
+            return DateEncoder(parts, format=form, errors=errors, sparse_output=is_sparse)
         return make_online_pipeline(DateEncoder(parts, format=form, errors=errors), OnlineImputer())
     if kind == TEXT:
         return OnlineTfidf()
-    return HashingEncoder(n_hashed) if how[0] is None else OnlineOneHotEncoder(how[0])
+    return HashingEncoder(n_hashed) if how[0] is None else OnlineOneHotEncoder(how[0], sparse_output=is_sparse)

@@ -228,3 +228,35 @@ def test_where_the_defaults_tell_nothing_another_may(rng):
     assert not found.better(OURS)
     assert found.chosen.name == "other"
     assert [outcome.name for outcome in found.telling(PEERS)] == ["sgd"]
+
+
+@pytest.mark.parametrize("time", [None, "a"])
+def test_splits_without_a_class_to_predict_are_left_out_where_a_measure_needs_both(rng, time, monkeypatch):
+    monkeypatch.setattr(comparison, "learners", lambda *args: [learners(*args)[0], learners(*args)[-1]])
+    y = np.zeros(120)
+    y[[3, 17, 40, 118]] = 1.0
+    table = a_table(rng, n=120, time=time, y=y)
+    parts = splits(table, 5)
+    have_both = [len(set(table.y[test])) > 1 for _, test in parts]
+    assert 2 <= sum(have_both) < len(parts) == 10
+    found = [*compare(table, "roc_auc", 5, 1)][-1][2]
+    of_plain_loop = [
+        try_split(table, found_learners(found), found.measures, *parts[i])[0] for i in np.flatnonzero(have_both)
+    ]
+    for i, outcome in enumerate(found.outcomes):
+        np.testing.assert_array_equal(outcome.values["roc_auc"], [of[i][0] for of in of_plain_loop])
+        assert len(outcome.values["accuracy"]) == 10
+        assert np.isfinite(found.error(outcome))
+    assert (found.n_splits, found.n_of_one) == (10, 10 - sum(have_both))
+    assert found.n_train == np.mean([len(train) for (train, _), both in zip(parts, have_both) if both])
+    assert not np.isnan(found.difference(*found.outcomes).p)
+
+
+def found_learners(found):
+    return [outcome.learner for outcome in found.outcomes]
+
+
+def test_a_metric_that_has_a_value_in_one_split_alone_is_refused(rng):
+    table = a_table(rng, time="a", n=100, y=np.isin(np.arange(100), [2, 98]))
+    with pytest.raises(ValueError, match="--metric roc_auc: in 1 of 10 splits .* both classes of 'y'; two such splits"):
+        next(compare(table, "roc_auc", 5, 1))

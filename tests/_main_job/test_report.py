@@ -6,6 +6,7 @@ from sklearn.compose import TransformedTargetRegressor
 
 from sklearn_nag import NAGClassifier, NAGRegressor
 from sklearn_nag._main_job.comparison import OURS, Comparison, Learner, Outcome
+from sklearn_nag._main_job.measures import OF_CLASSES
 from sklearn_nag._main_job.report import cells, findings, number, snippet, verdict
 from sklearn_nag._main_job.tables import Choices, Table, read_own
 
@@ -174,3 +175,48 @@ def test_the_lines_of_python_learn_logarithms(tmp_path, rng, monkeypatch):
     predicted = names["model"].predict(names["X"])
     assert predicted.min() > 0
     assert np.median(np.abs(predicted / np.exp(x) - 1.0)) < 0.2
+
+
+@pytest.mark.parametrize("times", ["dates", "whole numbers", "numbers"])
+def test_the_lines_of_python_learn_rows_in_the_order_of_time(tmp_path, rng, monkeypatch, times):
+    """The newest come first in the file; as text its days sort otherwise, some are missing and some come twice."""
+    pd = pytest.importorskip("pandas")
+    days = pd.date_range("2020-01-01", periods=120)[::-1].repeat(2)
+    x, old = rng.normal(size=240), np.arange(240) >= 120
+    told = {"dates": days.strftime("%d.%m.%Y"), "whole numbers": days.strftime("%Y%m%d")}
+    told["numbers"] = days.day_of_year / 7
+    frame = pd.DataFrame({"day": told[times], "x": x, "y": np.where(old, -x, x)})
+    frame.loc[[50, 7], "day"] = None
+    frame.to_csv(tmp_path / "own.csv", index=False)
+    monkeypatch.chdir(tmp_path)
+    choices = Choices(time="day") if times == "numbers" else None
+    table = read_own("own.csv", "y", most_rows=1000, folds=2, choices=choices)
+    learner = Learner("one pass", "", NAGRegressor(max_iter=1, shuffle=False, half_life=20))
+    shares = made(a=STEADY, shares=1 + STEADY)
+    outcomes = [Outcome(learner, {"log_loss": np.zeros(10)}, 0.0), shares.outcomes[-1]]
+    names: dict = {}
+    exec(snippet(Comparison(table, "log_loss", shares.measures, outcomes, 1, 1, None)), names)
+    assert names["X"].index.tolist() == table.X.index.tolist()
+    assert names["X"].index[:3].tolist() == [7, 50, 238]
+    assert names["model"].score(names["X"].tail(60), names["y"].tail(60)) > 0.9
+
+
+def test_what_has_no_value_has_not_failed():
+    found = made(ours=0.5 + STEADY, hinge=0.4 + STEADY, broken=np.full(10, np.nan), shares=0.8 - STEADY)
+    metrics = ("accuracy", "log_loss", "roc_auc")
+    for outcome, n in zip(found.outcomes, (7, 7, 7, 7)):
+        errors = outcome.values["log_loss"]
+        log_losses = errors * np.nan if outcome.name == "hinge" else errors
+        object.__setattr__(outcome, "values", dict(zip(metrics, (1 - errors, log_losses, 1 - errors[:n]))))
+    hinge = found.outcomes[1].learner._replace(estimator=NAGClassifier(loss="hinge"))
+    object.__setattr__(found.outcomes[1], "learner", hinge)
+    measures = {name: OF_CLASSES[name] for name in metrics}
+    found = Comparison(found.table, "accuracy", measures, found.outcomes, 80.0, 20.0, None, n_of_one=3)
+    assert [row[1:4] for row in cells(found)[1:4]] == [
+        ["0.5 ± 0.00067", "0.5", "0.5003"], ["0.6 ± 0.00067", "-", "0.6003"], ["failed", "failed", "failed"],
+    ]  # fmt: skip
+    text = findings(found)
+    assert "In 7 of 10 splits the rows to predict have both classes: ROC-AUC is the mean over these." in text
+    assert "-: there is no log loss without probabilities." in text
+    assert "Take hinge: accuracy 0.6 (ROC-AUC 0.6003), 20.0 % less than" in verdict(found)[0]
+    assert "broken failed" in verdict(found)[1]

@@ -6,8 +6,10 @@ import warnings
 import numpy as np
 import pytest
 import sklearn
+from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingRegressor
 
-from sklearn_nag import NAGCellsRegressor, NAGClassifier, NAGRegressor
+from sklearn_nag import HedgeRegressor, NAGCellsRegressor, NAGClassifier, NAGRegressor, ScaleInvariantRegressor
 from sklearn_nag.preprocessing import (
     DateEncoder,
     HashingEncoder,
@@ -531,3 +533,20 @@ def test_steps_within_steps_hand_on_the_same_whatever_scikit_learn_is_set_to(lea
         with sklearn.config_context(transform_output=used):
             found = pipeline.predict(frame), pipeline.partial_fit(frame[:5], y[:5]).predict(frame)
     assert np.array_equal(found, (twin.predict(frame), twin.partial_fit(frame[:5], y[:5]).predict(frame)))
+
+
+def test_learners_that_take_dense_rows_alone_get_these():
+    frame = pd.DataFrame({"shop": rest(list("abcd")), "day": DAYS, "x": np.sqrt(np.arange(N))})
+    y = RNG.normal(size=N)
+    full = ScaleInvariantRegressor(invariance="full")
+    for learner in (full, HedgeRegressor([("full", full), ("line", NAGRegressor())]), HistGradientBoostingRegressor()):
+        pipeline = prepare(frame, learner).fit(frame, y)
+        assert pipeline.predict(frame).shape == (N,)
+        assert isinstance(pipeline[:-1].transform(frame), np.ndarray)
+    for part in (["shop"], ["day"]):
+        prepare(frame, NAGRegressor(centering=True, normalization="rms"), columns=part).partial_fit(frame, y)
+    sparse_rows = prepare(frame, NAGRegressor()).fit(frame, y)[:-1].transform(frame)
+    assert np.array_equal(sparse_rows.toarray(), prepare(frame, full).fit(frame, y)[:-1].transform(frame))
+    hashed = frame.assign(shop=[f"shop {i // 2}" for i in range(N)])
+    with pytest.raises(ValueError, match="needs dense X, which text and hashed words do not make"):
+        prepare(hashed, clone(full)).partial_fit(hashed, y)
