@@ -94,7 +94,7 @@ NAG_RULES = [
     (("rms", False), {"power_t": 0.5}, ("target_unit",)),
     ((None, True), {"l1": 0.01}, ("centred",)),
     ((None, False), {"l2": 0.01}, ()),
-    (("auto", True), {"average_from": 20.0}, ("centred", "importance_aware")),
+    (("auto", True), {"average_from": 20.0}, ("centred", "importance_aware", "damped")),  # as `NAGClassifier` has it
 ]
 
 
@@ -106,6 +106,14 @@ def row_kind(X, rule):
     if isinstance(X, np.ndarray) or not rule.lazy:
         return "dense", X.dtype.name
     return "sparse", X.dtype.name if X.indices.dtype == np.int32 else f"{X.dtype.name} by {X.indices.dtype.name}"
+
+
+def variant(constants, kind):
+    """What is compiled for constants and a kind of rows: sparse ones of one output are learnt as of several."""
+    family, constants = constants
+    if kind[0] == "sparse" and hasattr(constants, "has_one_head"):
+        constants = constants._replace(has_one_head=False)
+    return (family, constants), kind
 
 
 def compiled_for(state, loss):
@@ -124,12 +132,12 @@ def shared():
     """For what code is compiled in any run: constants, and kinds of rows."""
     found = set()
     for model, n_classes, kinds in MODELS:
-        found |= {(constants, kind) for kind in kinds for constants in constants_of(model, n_classes, kind)}
+        found |= {variant(constants, kind) for kind in kinds for constants in constants_of(model, n_classes, kind)}
     for case in NAG_RULES:
         (normalization, adaptive), options, more = case
         rule = Rule(normalization, adaptive, True, (0.1,), **options, **dict.fromkeys(more, True))
         loss = SquaredError() if "target_unit" in more else Log()
-        found |= {(constants, kind) for kind in BOTH for constants in compiled_for(State.new(rule, 2), loss)}
+        found |= {variant(constants, kind) for kind in BOTH for constants in compiled_for(State.new(rule, 2), loss)}
     return found
 
 
@@ -163,7 +171,7 @@ def learn(state, loss, X, *args, latest=False, **options):
     ):  # it calls itself again, or is NumPy's
         return LEARN(state, loss, X, *args, latest=latest, **options)
     constants = compiled_for(state, loss)
-    if constants is None or all((each, row_kind(X, state.rule)) in shared() for each in constants):
+    if constants is None or all(variant(each, row_kind(X, state.rule)) in shared() for each in constants):
         return LEARN(state, loss, X, *args, **options)
     if get_config()["kernel"] == "numba":
         if any_rule:

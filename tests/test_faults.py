@@ -84,7 +84,7 @@ HAVE_TABLES = pytest.mark.skipif(not all(tables.HAVE.values()), reason="needs pa
 
 @HAVE_TABLES
 def test_tables_keep_what_is_promised():
-    for number in range(12):
+    for number in range(6):
         for holds in (tables.tables_resume, tables.tables_of_all_libraries_agree, tables.tables_merge):
             holds(cases.made(5, number))
 
@@ -148,7 +148,7 @@ def test_every_storage_holds_the_same_rows(rng, storage):
 
 @pytest.mark.filterwarnings("ignore:some rows did not count", "ignore:A column-vector y")
 def test_a_case_as_python_is_the_case():
-    for i in range(40):
+    for i in range(24):
         case = cases.made(11, i)
         model, refused = case.model(), False
         with np.errstate(all="ignore"), sklearn_nag.config_context(kernel=case.kernel):
@@ -204,8 +204,7 @@ def test_a_refusal_within_the_bounds(monkeypatch):
         return weight
 
     monkeypatch.setattr(_online, "check_weights", check_weights)
-    shown = campaign("nothing_fails", 60, "too heavy", small=True)
-    assert rows_of(shown)[0].shape == (1, 1)
+    campaign("nothing_fails", 60, "too heavy")
 
 
 def test_a_failure_that_changes_the_model(monkeypatch):

@@ -29,7 +29,7 @@ STILL = [
     (NAGClassifier, MAX),
     (NAGClassifier, {**MAX, "average": True}),
     (NAGClassifier, {**MAX, "average": False}),
-    (NAGClassifier, {**MAX, "average": 20}),
+    (NAGClassifier, {**MAX, "average": 14}),
     (NAGClassifier, {**MAX, "adaptive": False, "eta0": 0.1}),
     (NAGClassifier, {**MAX, "eta0": "auto"}),
     (NAGClassifier, {**MAX, "eta0": "auto", "loss": "hinge"}),
@@ -38,7 +38,7 @@ STILL = [
     (NAGRegressor, MAX),
     (NAGRegressor, {**MAX, "clip": (-0.3, 0.5), "eta0": 3.0}),
     (NAGRegressor, {**MAX, "clip": "targets", "eta0": "auto", "average": True}),
-    (NAGRegressor, {**MAX, "target_normalization": None, "average": 30}),
+    (NAGRegressor, {**MAX, "target_normalization": None, "average": 20}),
     (NAGRegressor, {**MAX, "loss": "absolute_error", "importance_aware": False}),
     (ScaleInvariantClassifier, {"update": "potential", "centering": False}),
     (ScaleInvariantClassifier, {"update": "scinol1", "centering": False}),
@@ -59,11 +59,11 @@ CASES = [
 BY_KERNEL = on_both(CASES, 3)
 
 
-def data(is_regressor, n, n_rows=36, d=6):
+def data(is_regressor, n, n_rows=26, d=6):
     """Rows of which the first has the largest value of each feature; classes, or outputs."""
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (n_rows, d)) * (rng.random((n_rows, d)) < 0.6)
-    X[:, 2] = X[:, 1] * (np.arange(n_rows) < 25)  # a direction that comes late
+    X[:, 2] = X[:, 1] * (np.arange(n_rows) < 18)  # a direction that comes late
     X[0] = 1.0
     y = X @ rng.normal(size=(d, n)) + 0.5 * rng.normal(size=(n_rows, n))
     weight = rng.uniform(0.5, 2.0, n_rows)

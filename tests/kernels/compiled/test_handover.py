@@ -53,7 +53,8 @@ def test_long_streams_are_learnt_call_by_call(rng, monkeypatch, container, soft)
         monkeypatch.setattr(handover, "AT_ONCE", at_once)
         with config_context(kernel="numba"):
             for rows in (None, order):
-                state = make_state(6, "auto", centred=True, average_from=0.0, judged=True, importance_aware=True)
+                options = {"average_from": 0.0, "judged": True, "importance_aware": True, "damped": True}
+                state = make_state(6, "auto", centred=True, **options)
                 found.append((progressive(state, container(X), y, weights, order=rows), flat(state)))
     for whole, parts in zip(found[:2], found[2:]):
         assert np.array_equal(parts[0], whole[0])

@@ -73,6 +73,12 @@ def test_functions_of_vectors_are_those_of_numbers(rng):
 
 
 ROOTS = """
+import importlib.util, sys, types
+
+package = types.ModuleType("sklearn_nag")  # of which kernels know nothing, and what it imports takes long
+package.__path__ = [*importlib.util.find_spec("sklearn_nag").submodule_search_locations]
+sys.modules["sklearn_nag"] = package
+
 import numpy as np
 from numba import njit
 from sklearn_nag.kernels.compiled import vectors

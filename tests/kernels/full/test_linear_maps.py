@@ -71,7 +71,7 @@ def decide(model, X):
 
 
 @pytest.mark.parametrize(
-    ("name", "kind", "shape", "intercept", "kernel"), on_both(every_pair(LEARNERS, KINDS, SHAPES, [True, False]), 24)
+    ("name", "kind", "shape", "intercept", "kernel"), on_both(every_pair(LEARNERS, KINDS, SHAPES, [True, False]), 14)
 )
 def test_decisions_for_rows_in_the_span_are_those_of_mapped_rows(rng, name, kind, shape, intercept, kernel):
     n, d = shape
@@ -92,7 +92,7 @@ def test_decisions_for_rows_in_the_span_are_those_of_mapped_rows(rng, name, kind
 @pytest.mark.parametrize(("name", "kind", "with_base"), every_pair(LEARNERS, ["plain", "late"], [False, True]))
 def test_merged_models_of_rows_in_different_spans(rng, name, kind, with_base):
     """Each has seen fewer rows than there are columns; only all of them together have seen enough."""
-    n, d = 30, 15
+    n, d = 24, 12
     X = rows_of_a_kind(rng, kind, n, d)
     y, options = targets(rng, name, X)
     new = combinations(rng, X, intercept=True)
@@ -100,7 +100,7 @@ def test_merged_models_of_rows_in_different_spans(rng, name, kind, with_base):
     def merged(rows, new):
         start = LEARNERS[name]().partial_fit(rows[:6], y[:6], **options) if with_base else None
         models = []
-        for part in (slice(6, 14), slice(14, 18), slice(18, n)):
+        for part in (slice(6, 12), slice(12, 16), slice(16, n)):
             model = pickle.loads(pickle.dumps(start)) if with_base else LEARNERS[name]()
             models.append(model.partial_fit(rows[part], y[part], **options))
         return decide(merge(models, start), new)

@@ -80,7 +80,7 @@ def lifted(rng, X):
 
 
 ROWS = [full_rank, constant, duplicated, rounded, grown, one_hot, lifted]
-CUTS = {"one by one": 1, "by three": 3, "by seven": 7, "by eight": 8, "by nine": 9, "at random": None}
+CUTS = {"one by one": 1, "by seven": 7, "by nine": 9, "at random": None}
 
 
 def learnt(parts, d, rule, X, y, weights):

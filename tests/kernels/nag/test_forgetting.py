@@ -11,7 +11,8 @@ from sklearn_nag import NAGClassifier, NAGRegressor, merge, set_config
 from sklearn_nag.kernels.state import frequent
 
 from ...estimators.helpers import bits
-from ..helpers import KERNELS
+from ...pairs import every_pair
+from ..helpers import KERNELS, needs_numba
 from ..state.test_frequent import Transcription, mixed_rows
 
 pytestmark = pytest.mark.compiled
@@ -22,6 +23,11 @@ def kernel(request):
     set_config(kernel=request.param)
     yield request.param
     set_config(kernel="auto")
+
+
+def compiled(*case):
+    """A case that is learnt by compiled code."""
+    return pytest.param(*case, "numba", marks=needs_numba)
 
 
 class Fading(Transcription):
@@ -82,7 +88,7 @@ def test_few_columns_become_frequent_by_chance(rng):
 def test_batches_and_pickles_change_no_bit(model, make, kernel):
     if kernel == "numba" and model.penalty in ("l1", "elasticnet") and not os.environ.get("EVERY_RULE"):
         pytest.skip("three rules are compiled for this, the others with EVERY_RULE")
-    X, z, weight = mixed_rows(80)
+    X, z, weight = mixed_rows(60)
     y = z if isinstance(model, NAGRegressor) else z > 0
     if model.normalization == "rms":  # which centres dense rows only
         X = X[:, 4:]
@@ -117,13 +123,19 @@ def test_a_concept_that_flips_is_learnt_anew(rng):
     assert score[None] < 0.4
 
 
-@pytest.mark.parametrize("half_life", [10, 20, 70])
-@pytest.mark.parametrize("loss", ["log_loss", "hinge", "squared_hinge", "modified_huber", "perceptron"])
-@pytest.mark.parametrize("average", ["auto", True])
+CLASSIFICATION = ["log_loss", "hinge", "squared_hinge", "modified_huber", "perceptron"]
+
+
+@pytest.mark.parametrize(
+    ("loss", "half_life", "average", "kernel"),
+    [
+        ("hinge", 20, "auto", "numpy"),  # the others are slow without compiled code, and the same
+        *(compiled(*case) for case in every_pair(CLASSIFICATION, [10, 20, 70], ["auto", True])),
+    ],
+    indirect=["kernel"],
+)
 def test_short_half_lives_forget_what_was_certain(average, loss, half_life, kernel):
     """Five half-lives after a flip a model is nearly as good as before, however long all was predicted well."""
-    if kernel == "numpy" and (loss != "hinge" or average is True or half_life != 20):
-        pytest.skip("slow without compiled code, and the same")
     n, n_seeds, after, ratios = *((2000, 8) if kernel == "numba" else (1000, 4)), 5 * half_life, []
     for seed in range(n_seeds):
         rng = np.random.default_rng(seed)
@@ -139,11 +151,10 @@ def test_short_half_lives_forget_what_was_certain(average, loss, half_life, kern
     assert np.min(ratios) >= 0.75
 
 
+@pytest.mark.parametrize("kernel", KERNELS[1:], indirect=True)  # the other one is slow, and the same
 @pytest.mark.parametrize("half_life", [20, 70])
 @pytest.mark.parametrize("learner", [NAGClassifier, NAGRegressor])
-def test_steady_streams_lose_nothing_against_the_last_three_half_lives(learner, half_life, kernel):
-    if kernel == "numpy":
-        pytest.skip("slow without compiled code, and the same")
+def test_steady_streams_lose_nothing_against_the_last_three_half_lives(learner, half_life):
     differences = []
     for seed in range(12):  # as single rows of the last sixty decide much of a fresh model
         rng = np.random.default_rng(seed)
@@ -157,12 +168,19 @@ def test_steady_streams_lose_nothing_against_the_last_three_half_lives(learner, 
     assert np.mean(differences) > -0.005
 
 
-@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize("normalization", ["auto", pytest.param("rms", marks=pytest.mark.any_rule)])
-def test_a_column_that_does_not_vary_keeps_its_weight(normalization, make, rng):
+@pytest.mark.parametrize(
+    ("normalization", "make", "kernel"),
+    [
+        ("auto", np.asarray, "numpy"),
+        ("auto", sparse.csr_array, "numpy"),
+        compiled("auto", np.asarray),
+        compiled("auto", sparse.csr_array),
+        ("rms", np.asarray, "numpy"),  # which does not centre sparse rows, and would be compiled for this alone
+    ],
+    indirect=["kernel"],
+)
+def test_a_column_that_does_not_vary_keeps_its_weight(normalization, make, kernel, rng):
     """Its latest weight: that of the average forgets sooner."""
-    if normalization == "rms" and make is not np.asarray:
-        pytest.skip("this rule does not centre sparse rows")
     X = rng.normal(size=(2200, 2)) + 3.0
     y = X @ [1.0, -2.0] > -3.0
     X[1000:, 1] = 3.0
@@ -177,14 +195,14 @@ def test_a_column_that_does_not_vary_keeps_its_weight(normalization, make, rng):
 
 
 def test_weights_far_apart_and_long_streams_stay_in_range(rng):
-    X, y = rng.normal(size=(400, 3)), rng.integers(0, 2, 400)
-    weight = 10.0 ** rng.integers(-90, 90, 400)
+    X, y = rng.normal(size=(100, 3)), rng.integers(0, 2, 100)
+    weight = 10.0 ** rng.integers(-90, 90, 100)
     model = NAGClassifier(half_life=3).partial_fit(X, y, classes=[0, 1], sample_weight=weight)
     assert np.isfinite(bits(model)).all()
     model = NAGClassifier(half_life=1).partial_fit(X, y, classes=[0, 1])
     for _ in range(3):
-        model.partial_fit(X, y, sample_weight=np.full(400, 1e6))
-    assert model.t_ == 400 + 1200e6
+        model.partial_fit(X, y, sample_weight=np.full(100, 1e6))
+    assert model.t_ == 100 + 300e6
     assert np.isfinite(bits(model)).all()
 
 
@@ -240,8 +258,12 @@ def test_models_that_forget_are_not_merged(rng):
         merge(models)
 
 
-@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
-def test_columns_that_are_forgotten_altogether_predict_nothing(make):
+@pytest.mark.parametrize(
+    ("make", "kernel"),
+    [(sparse.csr_array, "numpy"), compiled(np.asarray), compiled(sparse.csr_array)],
+    indirect=["kernel"],
+)
+def test_columns_that_are_forgotten_altogether_predict_nothing(make, kernel):
     """Tallies fade to 0 before squares do, which left scales near 0, and weights of 1e120."""
     X, sizes = np.ones((1300, 3)), [1.0, 2.0**60]
     X[:, 1:] = 0.0

@@ -113,9 +113,7 @@ def test_regret_against_the_best_sequence_with_few_changes(rng):
 
 
 @not_compiled
-@pytest.mark.parametrize(
-    ("loss", "mean"), [("poisson", 0.003), ("poisson", 0.3), ("poisson", 300.0), ("tweedie", 0.003), ("tweedie", 300.0)]
-)
+@pytest.mark.parametrize(("loss", "mean"), [("poisson", 0.003), ("poisson", 300.0), ("tweedie", 0.003)])
 def test_targets_above_0_of_any_frequency(loss, mean, rng):
     """Nothing changes, so the model that never forgets is the best; rare counts are nothing to forget by."""
     X = rng.normal(size=(600, 2))
@@ -129,12 +127,11 @@ def test_targets_above_0_of_any_frequency(loss, mean, rng):
 
 
 @not_compiled
-@pytest.mark.parametrize("loss", ["poisson", "tweedie"])
-def test_what_is_played_is_nearly_what_would_have_been_predicted(loss, rng):
+def test_what_is_played_is_nearly_what_would_have_been_predicted(rng):
     """Also where all of the last rows were 0, of which models that forget make next to nothing."""
     X = rng.normal(size=(400, 2))
     y = 3.0 * rng.poisson(0.02 * np.exp(X[:, 0]))
-    whole, parts, predicted = NAGRegressor(loss, half_life="auto"), NAGRegressor(loss, half_life="auto"), []
+    whole, parts, predicted = *(NAGRegressor("poisson", half_life="auto") for _ in range(2)), []
     played = whole._play(X, y)[:, 0]
     for row in range(0, 400, 8):
         if row:
@@ -228,7 +225,7 @@ def test_of_several_classes_the_joint_log_loss_counts_up_to_an_end():
 def test_batches_and_pickles_change_no_bit(model, make, kernel):
     if kernel == "numba" and model.loss in ("hinge", "huber") and not os.environ.get("EVERY_RULE"):
         pytest.skip("two rules are compiled for this, the others with EVERY_RULE")
-    X, z, weight = mixed_rows(60)
+    X, z, weight = mixed_rows(40)
     y = np.digitize(z, [-1.0, 1.0]) if isinstance(model, NAGClassifier) else np.column_stack([z, 1e150 * z])
     options = {"classes": [0, 1, 2]} if isinstance(model, NAGClassifier) else {}
     whole = pickle.loads(pickle.dumps(model)).partial_fit(make(X), y, sample_weight=weight, **options)
@@ -349,8 +346,8 @@ def test_what_all_models_were_is_known_after_later_calls(weight):
 
 
 def test_half_lives_may_be_chosen(rng):
-    X = rng.normal(size=(300, 3))
-    y = (X[:, 0] > 0) ^ (np.arange(300) >= 200)
+    X = rng.normal(size=(120, 3))
+    y = (X[:, 0] > 0) ^ (np.arange(120) >= 80)
     auto, same, few = (
         NAGClassifier(half_life=h).partial_fit(X, y, classes=[False, True]) for h in ("auto", HALF_LIVES[1:], [30, 5.0])
     )

@@ -18,7 +18,7 @@ from . import reference
 @pytest.mark.parametrize(("alpha", "l1_ratio"), [(0.05, 0.0), (0.05, 1.0), (0.05, 0.4)])
 @pytest.mark.parametrize(("normalization", "adaptive"), RULES)
 def test_penalty_agrees_with_applying_it_row_by_row(rng, normalization, adaptive, alpha, l1_ratio):
-    X, y = make_data(rng, n=200, density=0.3)
+    X, y = make_data(rng, n=100, density=0.3)
     if normalization is None:
         X /= np.abs(X).max(axis=0)
     rule = {"normalization": normalization, "adaptive": adaptive, "power_t": 0.25}

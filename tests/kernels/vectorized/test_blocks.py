@@ -41,7 +41,7 @@ def test_dense_in_any_layout_and_sparse_with_any_indices(rng, rule):
 @pytest.mark.parametrize("heads", [1, 3])
 @pytest.mark.parametrize("normalization", ["auto", "max", None])
 def test_no_sparse_row_depends_on_those_that_share_its_block(rng, normalization, heads):
-    n, d = 200, 400
+    n, d = 110, 400
     columns = np.minimum(rng.zipf(1.3, size=(n, 40)) - 1, d - 1)  # some are frequent, some are named more than once
     values = rng.lognormal(size=columns.shape) * 10.0 ** rng.choice([0, 0, 0, 30], size=(n, 1))  # lifts that change
     values = values if normalization else values / values.max()
