@@ -336,8 +336,16 @@ def test_intervals_of_what_is_best_are_not_clipped(rng, piped):
     )
 
 
-@pytest.mark.parametrize("options", [{}, {"clip": None}, {"clip": (0.0, 50.0)}])
-@pytest.mark.parametrize("loss", ["poisson", "gamma", "tweedie"])
+@pytest.mark.parametrize(
+    ("loss", "options"),
+    [
+        ("poisson", {}),
+        ("poisson", {"clip": None}),
+        ("poisson", {"clip": (0.0, 50.0)}),
+        ("gamma", {"clip": None}),
+        ("tweedie", {"clip": (0.0, 50.0)}),
+    ],
+)
 def test_intervals_of_rates_are_those_of_their_logarithms(rng, loss, options):
     rows = rng.normal(size=(300, 2))
     y = rng.poisson(np.exp(rows[:, 0] - 3.0)) + 0.1 * (loss == "gamma")

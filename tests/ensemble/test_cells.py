@@ -114,7 +114,7 @@ def test_there_are_no_more_products_than_learners_stand(rng):
     assert model.named_estimators_["products"][-1].n_features_in_ == 5 + 3
 
 
-@pytest.mark.parametrize("power", [-870, -40, 60, 900])
+@pytest.mark.parametrize("power", [-870, 60, 900])
 def test_powers_of_two_in_the_units_of_columns_change_no_bit(power):
     for kind, y in ((NAGCellsRegressor, Y), (NAGCellsClassifier, Y > 14)):
         one, other = (
@@ -144,27 +144,25 @@ def test_cuts_and_pickles_change_no_bit(kernel):
         assert whole.weights_.tobytes() == cut_up.weights_.tobytes()
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_a_second_generation_joins_and_cuts_what_matters(kernel, rng):
+def test_a_second_generation_joins_and_cuts_what_matters(rng):
     Z = rng.uniform(-1, 1, size=(700, 8))
     y = np.sign(Z[:, 0] * Z[:, 1])
-    with sklearn_nag.config_context(kernel=kernel):
-        model = NAGCellsRegressor(**{**SMALL, "focus_rows": 400, "n_trees": 40}).partial_fit(Z[:399], y[:399])
-        assert list(model.named_estimators_) == [*BEFORE_CELLS, "cells"]
-        before = model.expert_losses_
-        model.partial_fit(Z[399:400], y[399:400])
-        assert list(model.named_estimators_) == [*BEFORE_CELLS, "cells", "focused"]
-        weights, losses = model.weights_, model.expert_losses_
-        np.testing.assert_allclose(weights.sum(), 1.0)
-        assert weights[-1] == 0.0  # as it sleeps
-        assert losses[-1] == losses[-2] != before[-1]
-        first, second = (model.named_estimators_[name][0] for name in ("cells", "focused"))
-        for knots, of_all in zip(second.knots_, OnlineCells(first_rows=400).fit(Z[:400]).knots_, strict=True):
-            np.testing.assert_array_equal(knots, of_all)
-        assert model._early is None
-        matter = [np.isin(own._state.made.column, range(2)).mean() for own in (first, second)]
-        assert matter[1] > 0.7 > 0.4 > matter[0]
-        model.partial_fit(Z[400:], y[400:])
+    model = NAGCellsRegressor(**{**SMALL, "focus_rows": 400, "n_trees": 40}).partial_fit(Z[:399], y[:399])
+    assert list(model.named_estimators_) == [*BEFORE_CELLS, "cells"]
+    before = model.expert_losses_
+    model.partial_fit(Z[399:400], y[399:400])
+    assert list(model.named_estimators_) == [*BEFORE_CELLS, "cells", "focused"]
+    weights, losses = model.weights_, model.expert_losses_
+    np.testing.assert_allclose(weights.sum(), 1.0)
+    assert weights[-1] == 0.0  # as it sleeps
+    assert losses[-1] == losses[-2] != before[-1]
+    first, second = (model.named_estimators_[name][0] for name in ("cells", "focused"))
+    for knots, of_all in zip(second.knots_, OnlineCells(first_rows=400).fit(Z[:400]).knots_, strict=True):
+        np.testing.assert_array_equal(knots, of_all)
+    assert model._early is None
+    matter = [np.isin(own._state.made.column, range(2)).mean() for own in (first, second)]
+    assert matter[1] > 0.7 > 0.4 > matter[0]
+    model.partial_fit(Z[400:], y[400:])
     assert model.expert_losses_[-1] < model.expert_losses_[-2]
 
 
@@ -185,6 +183,7 @@ def test_a_second_generation_waits_for_twice_the_rows_of_the_knots(rng):
 
 
 FINE = {"n_trees": 40, "depth": 5, "first_rows": 20, "focus_rows": 40, "random_state": 0}
+FINE_SOON = {**FINE, "n_trees": 20, "first_rows": 10, "focus_rows": 20}  # after 800 rows
 
 
 def waves(n):
@@ -193,21 +192,19 @@ def waves(n):
     return Z, np.sin(6 * Z[:, 0]) * np.sin(6 * Z[:, 1])
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_finer_cells_join_where_losses_go_on_falling(kernel):
+def test_finer_cells_join_where_losses_go_on_falling():
     Z, y = waves(950)
-    with sklearn_nag.config_context(kernel=kernel):
-        model = NAGCellsRegressor(**{**FINE, "first_rows": 10, "focus_rows": 20}).partial_fit(Z[:799], y[:799])
-        assert list(model.named_estimators_) == [*BEFORE_CELLS, "focused", "refocused"]
-        again = pickle.loads(pickle.dumps(model))
-        model.partial_fit(Z[799:800], y[799:800])
-        assert list(model.named_estimators_) == [*BEFORE_CELLS, "refocused", "finer"]
-        assert [model.named_estimators_[name][0].depth for name in ("refocused", "finer")] == [5, 7]
-        assert model.expert_losses_[-1] == model.expert_losses_[-2]
-        np.testing.assert_allclose(model.weights_.sum(), 1.0)
-        model.partial_fit(Z[800:], y[800:])
-        for start, stop in ((799, 802), (802, 950)):
-            again = pickle.loads(pickle.dumps(again.partial_fit(Z[start:stop], y[start:stop])))
+    model = NAGCellsRegressor(**FINE_SOON).partial_fit(Z[:799], y[:799])
+    assert list(model.named_estimators_) == [*BEFORE_CELLS, "focused", "refocused"]
+    again = pickle.loads(pickle.dumps(model))
+    model.partial_fit(Z[799:800], y[799:800])
+    assert list(model.named_estimators_) == [*BEFORE_CELLS, "refocused", "finer"]
+    assert [model.named_estimators_[name][0].depth for name in ("refocused", "finer")] == [5, 7]
+    assert model.expert_losses_[-1] == model.expert_losses_[-2]
+    np.testing.assert_allclose(model.weights_.sum(), 1.0)
+    model.partial_fit(Z[800:], y[800:])
+    for start, stop in ((799, 802), (802, 950)):
+        again = pickle.loads(pickle.dumps(again.partial_fit(Z[start:stop], y[start:stop])))
     assert model.predict(Z).tobytes() == again.predict(Z).tobytes()
 
 
@@ -297,20 +294,20 @@ def test_no_finer_cells_join_where_losses_stay_as_they_are(rng):
     assert list(NAGCellsRegressor(**FINE).fit(Z, y).named_estimators_) == [*BEFORE_CELLS, "cells", "focused"]
 
 
-@pytest.mark.parametrize("half_life", [None, 300])
+@pytest.mark.parametrize("half_life", [None, 100])
 def test_no_unit_of_an_output_matters_to_others(half_life, rng):
-    Z, y = waves(2600)
-    both = np.column_stack([Z[:, 0] + 0.3 * rng.normal(size=2600), y])
-    options = {**FINE, "n_trees": 20, "half_life": half_life}
+    Z, y = waves(950)
+    both = np.column_stack([Z[:, 0] + 0.3 * rng.normal(size=950), y])
+    options = {**FINE_SOON, "n_trees": 10, "half_life": half_life}
     model = NAGCellsRegressor(**options).partial_fit(Z, both)
     alone = NAGCellsRegressor(**options).partial_fit(Z, y)
     assert "finer" in model.named_estimators_
     assert np.var(model.predict(Z)[:, 1] - y) < 1.5 * np.var(alone.predict(Z) - y)  # cells are for both outputs
-    for factor in (2.0**20, 2.0**-100):
-        other = NAGCellsRegressor(**options).partial_fit(Z[:777], both[:777] * [factor, 1])
-        other = pickle.loads(pickle.dumps(other)).partial_fit(Z[777:], both[777:] * [factor, 1])
-        assert other.predict(Z).tobytes() == (model.predict(Z) * [factor, 1]).tobytes()
-    fitted = [NAGCellsRegressor(**options).fit(Z[:300], both[:300] * [factor, 1]) for factor in (1.0, 2.0**20)]
+    factors = [2.0**20, 2.0**-100]
+    other = NAGCellsRegressor(**options).partial_fit(Z[:777], both[:777] * factors)
+    other = pickle.loads(pickle.dumps(other)).partial_fit(Z[777:], both[777:] * factors)
+    assert other.predict(Z).tobytes() == (model.predict(Z) * factors).tobytes()
+    fitted = [NAGCellsRegressor(**options).fit(Z[:100], both[:100] * [factor, 1]) for factor in (1.0, 2.0**20)]
     assert fitted[0].predict(Z)[:, 1].tobytes() == fitted[1].predict(Z)[:, 1].tobytes()
 
 
@@ -481,21 +478,22 @@ def test_early_losses_are_forgotten_by_a_fixed_share(rng):
 
 def test_progressive_validation_scores_what_is_played():
     """Not what `predict` has before batches, of which labels come late."""
-    labels = (Y > np.median(Y)).astype(int)
-    weight = np.where(np.arange(600) % 50 < 3, 0.0, 1.0)
+    rows, targets = X[:300], Y[:300]
+    labels = (targets > np.median(targets)).astype(int)
+    weight = np.where(np.arange(300) % 50 < 3, 0.0, 1.0)
     for kind, y, scoring in (
-        (NAGCellsRegressor, Y, "neg_mean_squared_error"),
+        (NAGCellsRegressor, targets, "neg_mean_squared_error"),
         (NAGCellsClassifier, labels, "neg_log_loss"),
     ):
         model = kind(**SMALL)
-        result = progressive_validation(model, X, y, scoring=scoring, curve_at=[150, 600])
+        result = progressive_validation(model, rows, y, scoring=scoring, curve_at=[150, 300])
         loss = -result.score if kind is NAGCellsClassifier else -result.score / 2
         assert loss == pytest.approx(result.loss, rel=1e-9) == result.curve["loss"][1]
-        assert (result.n_rows, result.n_scored) == (600, 599)
-        weighted = progressive_validation(model, X, y, scoring=scoring, sample_weight=weight)
+        assert (result.n_rows, result.n_scored) == (300, 299)
+        weighted = progressive_validation(model, rows, y, scoring=scoring, sample_weight=weight)
         seen = weight > 0
-        assert weighted.loss == progressive_validation(model, X[seen], y[seen]).loss
-        assert weighted.n_scored == 597 - 1
+        assert weighted.loss == progressive_validation(model, rows[seen], y[seen]).loss
+        assert weighted.n_scored == 297 - 1
         assert weighted.score != result.score
 
 
@@ -514,7 +512,8 @@ def test_half_lives_follow_a_change_that_is_not_linear(rng):
     np.testing.assert_allclose(model.half_life_[0], model.weights_ @ own)
     assert model.half_life_[0] < 0.5
     for depth, of_cells in ((5, [np.inf, 160.0, 20.0]), (7, [np.inf, 640.0, 80.0])):
-        begun = NAGCellsClassifier(**{**small, "depth": depth}, half_life="auto").partial_fit(Z, y, [False, True])
+        begun = NAGCellsClassifier(**{**small, "depth": depth}, half_life="auto")
+        begun.partial_fit(Z[:310], y[:310], [False, True])
         assert begun.named_estimators_.focused[-1].half_lives_.tolist() == of_cells
     begun = NAGCellsClassifier(**small, half_life="auto").partial_fit(Z[:700], y[:700], classes=[False, True])
     again = pickle.loads(pickle.dumps(begun))
@@ -539,14 +538,14 @@ def test_losses_of_larger_errors_fade(half_life, rng, monkeypatch):
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_cuts_change_no_bit_of_what_fades(kernel, rng):
-    rows, y, weight = X[:180, :4], Y[:180], rng.exponential(5.0, size=180) * (rng.random(180) < 0.9)
-    weight[90] = 1e6
+    rows, y, weight = X[:150, :2], Y[:150], rng.exponential(5.0, size=150) * (rng.random(150) < 0.9)
+    weight[70] = 1e6
     with sklearn_nag.config_context(kernel=kernel):
         for half_life in (7.5, "auto"):
-            small = {"n_trees": 5, "depth": 3, "first_rows": 10, "focus_rows": 20, "random_state": 0}
+            small = {"n_trees": 3, "depth": 3, "first_rows": 10, "focus_rows": 20, "random_state": 0}
             model = NAGCellsRegressor(**small, half_life=half_life)
             whole, cut = clone(model).partial_fit(rows, y, weight), clone(model)
-            for start, stop in itertools.pairwise([0, 1, 2, 37, 91, 120, 180]):
+            for start, stop in itertools.pairwise([0, 1, 2, 27, 71, 120, 150]):
                 part = slice(start, stop)
                 cut = pickle.loads(pickle.dumps(cut.partial_fit(rows[part], y[part], weight[part])))
             assert list(whole.named_estimators_) == ["lines", "products", "curves", "cells", "focused", "refocused"]
@@ -628,7 +627,7 @@ def test_the_best_of_them_is_found():
     ):
         noisy = y + 0.3 * rng.normal(size=4000) if y.dtype == float else y
         kind = NAGCellsRegressor if y.dtype == float else NAGCellsClassifier
-        model = kind(n_trees=100, random_state=0).fit(Z[:3000], noisy[:3000])
+        model = kind(n_trees=50, random_state=0).fit(Z[:3000], noisy[:3000])
         scores = {name: e.score(Z[3000:], noisy[3000:]) for name, e in model.named_estimators_.items()}
         assert max(scores.values()) - max(scores[name] for name in best) < 0.002
         assert model.score(Z[3000:], noisy[3000:]) > max(scores.values()) - 0.005
@@ -702,7 +701,8 @@ def test_what_a_model_is_made_of_may_not_change():
 
 
 def test_a_failed_call_leaves_no_trace():
-    model = NAGCellsClassifier(**SMALL).fit(*load_breast_cancer(return_X_y=True))
+    rows, y = load_breast_cancer(return_X_y=True)
+    model = NAGCellsClassifier(**SMALL).partial_fit(rows[:110], y[:110], classes=[0, 1])
     before = pickle.dumps(model)
     with pytest.raises(ValueError, match="not one of classes"):
         model.partial_fit(np.zeros((2, 30)), [0, 2])
@@ -861,9 +861,9 @@ def test_losses_and_weights_of_classes_are_those_of_all_learners():
     assert model._begun_with["loss"] == "absolute_error"
     with pytest.raises(ValueError, match="The 'loss' parameter of NAGCellsRegressor must be one of 'squared_error'"):
         NAGCellsRegressor(**SMALL, loss="quantile").fit(X, Y)
-    rare = (Y > np.quantile(Y, 0.9)).astype(int)
-    plain, weighted = (NAGCellsClassifier(**SMALL, class_weight=w).fit(X, rare) for w in (None, {0: 1.0, 1: 9.0}))
-    assert plain.predict(X).mean() < weighted.predict(X).mean()
+    rows, rare = X[:200], (Y[:200] > np.quantile(Y, 0.9)).astype(int)
+    plain, weighted = (NAGCellsClassifier(**SMALL, class_weight=w).fit(rows, rare) for w in (None, {0: 1.0, 1: 9.0}))
+    assert plain.predict(rows).mean() < weighted.predict(rows).mean()
     with pytest.raises(AttributeError, match='half_life_ and half_lives_ are there with half_life="auto"'):
         assert plain.half_life_.size
 
@@ -871,8 +871,9 @@ def test_losses_and_weights_of_classes_are_those_of_all_learners():
 @pytest.mark.parametrize("class_weight", [{0: 0.5, 1: 9.0}, {0: 0.0, 2: 3.0}, "balanced"])
 def test_class_weights_are_weights_of_rows(class_weight):
     """In passes, shares and losses, too: bit by bit, however a stream is cut."""
-    rows, y = X[:300], np.digitize(Y[:300], np.quantile(Y[:300], [0.5, 0.9]))
-    weight = np.where(np.arange(300) % 50 < 3, 0.0, 1.0 + np.arange(300) % 3)
+    n = 150
+    rows, y = X[:n], np.digitize(Y[:n], np.quantile(Y[:n], [0.5, 0.9]))
+    weight = np.where(np.arange(n) % 50 < 3, 0.0, 1.0 + np.arange(n) % 3)
     classes = np.arange(3)
     make = partial(NAGCellsClassifier, **{**SMALL, "first_rows": 20, "focus_rows": 50})
 
@@ -881,7 +882,7 @@ def test_class_weights_are_weights_of_rows(class_weight):
 
     if class_weight == "balanced":
         counted = np.add.accumulate((y[:, None] == classes) * weight[:, None])
-        so_far = counted.sum(axis=1) / np.maximum((counted > 0).sum(axis=1) * counted[np.arange(300), y], 1.0)
+        so_far = counted.sum(axis=1) / np.maximum((counted > 0).sum(axis=1) * counted[np.arange(n), y], 1.0)
         by_hand = counted[-1].sum() / (3 * counted[-1])[y]
     else:
         so_far = by_hand = np.array([class_weight.get(k, 1.0) for k in classes])[y]
@@ -890,14 +891,14 @@ def test_class_weights_are_weights_of_rows(class_weight):
     assert fitted.validation_losses_.tobytes() == expected.validation_losses_.tobytes() != b""
     whole = make().partial_fit(rows, y, classes, so_far * weight)
     parts = make(class_weight=class_weight)
-    for part in np.split(np.arange(300), [1, 2, 45, 150]):
+    for part in np.split(np.arange(n), [1, 2, 45, 100]):
         parts = pickle.loads(pickle.dumps(parts.partial_fit(rows[part], y[part], classes, weight[part])))
     assert learnt(parts) == learnt(whole)
     assert np.isfinite(whole.predict_proba(rows)).all()
 
 
 def test_counts_of_classes_go_on_and_are_merged():
-    y, make = np.arange(600) % 3 % 2, partial(NAGCellsClassifier, **SMALL, class_weight="balanced")
+    y, make = np.arange(600) % 3 % 2, partial(NAGCellsClassifier, **SMALL, class_weight="balanced", max_iter=2)
     assert make().fit(X, y)._class_counts.tolist() == [400, 200]
     assert make().fit(X[:120], y[:120]).fit(X[:90], y[:90]).partial_fit(X[:30], y[:30])._class_counts.tolist() == [
         80,
@@ -971,9 +972,11 @@ def test_a_damaged_pipeline_is_refused(name, rng):
 
 def test_skops_keeps_models():
     skops = pytest.importorskip("skops.io")
-    model = NAGCellsRegressor(**SMALL).partial_fit(X, Y)
+    model = NAGCellsRegressor(**{**SMALL, "n_trees": 3}).partial_fit(X[:110], Y[:110])
+    assert list(model.named_estimators_) == [*BEFORE_CELLS, "cells", "focused"]
     loaded = skops.loads(skops.dumps(model), trusted=trusted_types())
-    assert loaded.partial_fit(X, Y).predict(X).tobytes() == model.partial_fit(X, Y).predict(X).tobytes()
+    expected = model.partial_fit(X[110:150], Y[110:150]).predict(X)
+    assert loaded.partial_fit(X[110:150], Y[110:150]).predict(X).tobytes() == expected.tobytes()
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

@@ -426,7 +426,7 @@ def test_sparse_rows():
 
 
 def test_rows_of_weight_0_are_not_there():
-    X, y = DIABETES
+    X, y = (rows[:150] for rows in DIABETES)
     weight = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
     some = weight > 0
     a = HedgeRegressor().partial_fit(X, y, sample_weight=weight)
@@ -445,7 +445,7 @@ def test_rows_of_weight_0_are_not_there():
 
 
 def test_unit_of_the_target():
-    X, y = DIABETES
+    X, y = (rows[:150] for rows in DIABETES)
     a, b = (HedgeRegressor().partial_fit(X, scale * y) for scale in (1.0, 2.0**40))
     np.testing.assert_array_equal(a.weights_, b.weights_)
     np.testing.assert_array_equal(a.predict(X) * 2.0**40, b.predict(X))
@@ -474,7 +474,7 @@ def test_several_outputs():
 
 
 def apart(n, rng):
-    """Rows of a line with noise, a curve, and a target that is constant at first."""
+    """Rows of a line with noise, a curve, and a target that is constant in the first 50."""
     Z = rng.normal(size=(n, 3))
     return Z, np.column_stack(
         [Z[:, 0] + rng.normal(size=n), np.sin(3 * Z[:, 1]), np.where(np.arange(n) < 50, 7, Z[:, 2])]
@@ -485,16 +485,14 @@ def apart(n, rng):
 @pytest.mark.parametrize("options", [{}, {"loss": "absolute_error"}, {"update": "hedge"}, {"blend": False}])
 def test_outputs_are_mixed_apart(options, kernel, rng):
     """So neither the unit of one nor a target that is far out changes a bit of others, nor does any cut."""
-    Z, Y = apart(200, rng)
+    Z, Y = apart(120, rng)
     with sklearn_nag.config_context(kernel=kernel):
         model = HedgeRegressor(**options).partial_fit(Z, Y)
-        predicted = model.predict(Z)
-        for factor in (2.0**100, 2.0**-100):
-            other = HedgeRegressor(**options).partial_fit(Z[:77], Y[:77] * [factor, 1, 1])
-            other = pickle.loads(pickle.dumps(other)).partial_fit(Z[77:], Y[77:] * [factor, 1, 1])
-            np.testing.assert_array_equal(other.predict(Z)[:, 1:], predicted[:, 1:])
-            if "update" not in options:  # whose rate has a unit
-                np.testing.assert_array_equal(other.predict(Z)[:, 0], factor * predicted[:, 0])
+        predicted, factors = model.predict(Z), [2.0**100, 1.0, 2.0**-100]
+        other = HedgeRegressor(**options).partial_fit(Z[:47], Y[:47] * factors)
+        other = pickle.loads(pickle.dumps(other)).partial_fit(Z[47:], Y[47:] * factors)
+        same = slice(1, 2) if "update" in options else slice(None)  # whose rate has a unit
+        np.testing.assert_array_equal(other.predict(Z)[:, same], (predicted * factors)[:, same])
         Y[100, 0] = 1e308
         far = HedgeRegressor(**options).partial_fit(Z, Y)
         np.testing.assert_allclose(far.predict(Z)[:, 1:], predicted[:, 1:], rtol=1e-9)
@@ -689,7 +687,7 @@ def test_saved_models_go_on():
 
 
 def test_a_new_fit_forgets():
-    X, y = CANCER
+    X, y = (rows[:150] for rows in CANCER)
     model = HedgeClassifier(random_state=0).fit(X, y)
     first = model.predict_proba(X)
     model.set_params(estimators=[("it", NAGClassifier())]).fit(X, y)
@@ -752,11 +750,12 @@ def test_estimators_that_cannot_learn_from_a_stream():
 
 
 def test_what_may_not_change():
-    model = HedgeClassifier().partial_fit(*CANCER, classes=[0, 1]).set_params(update="hedge")
+    cancer, diabetes = ([rows[:50] for rows in table] for table in (CANCER, DIABETES))
+    model = HedgeClassifier().partial_fit(*cancer, classes=[0, 1]).set_params(update="hedge")
     with pytest.raises(ValueError, match="update was 'adahedge' when this model was new and is 'hedge' now"):
-        model.partial_fit(*CANCER)
+        model.partial_fit(*cancer)
     with pytest.raises(ValueError, match="first call"):
-        HedgeClassifier().partial_fit(*CANCER)
+        HedgeClassifier().partial_fit(*cancer)
     named = [("a", NAGRegressor(random_state=np.random.RandomState(0))), ("b", NAGRegressor(eta0=0.5))]
     for changed, message in (
         ({"a__eta0": 5.0}, "a__eta0 was 1.0 when this model was new and is 5.0 now"),
@@ -764,13 +763,13 @@ def test_what_may_not_change():
         ({"estimators": named[:1]}, "estimators was"),
         ({"estimators": None}, "estimators was"),
     ):
-        model = HedgeRegressor(clone(HedgeRegressor(named)).estimators).partial_fit(*DIABETES)
-        model = pickle.loads(pickle.dumps(model)).partial_fit(*DIABETES)
+        model = HedgeRegressor(clone(HedgeRegressor(named)).estimators).partial_fit(*diabetes)
+        model = pickle.loads(pickle.dumps(model)).partial_fit(*diabetes)
         with pytest.raises(ValueError, match=message):
-            model.set_params(**changed).partial_fit(*DIABETES)
-    saved = HedgeRegressor().partial_fit(*DIABETES)  # by a version of other defaults
+            model.set_params(**changed).partial_fit(*diabetes)
+    saved = HedgeRegressor().partial_fit(*diabetes)  # by a version of other defaults
     saved._experts[0].estimator.early_stopping = False
-    pickle.loads(pickle.dumps(saved)).partial_fit(*DIABETES)
+    pickle.loads(pickle.dumps(saved)).partial_fit(*diabetes)
     with pytest.raises(AttributeError):
         HedgeClassifier().weights_  # noqa: B018
 

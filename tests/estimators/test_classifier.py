@@ -124,14 +124,19 @@ def test_class_weights_that_are_no_weights(weight):
         NAGClassifier(class_weight={0: 1.0, 1: weight}).fit(X, Y)
 
 
-@pytest.mark.parametrize("loss", ["squared_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive"])
 @pytest.mark.parametrize(
-    ("make", "options"),
+    ("make", "options", "loss"),
     [
-        (NAGClassifier, {}),
-        (NAGClassifier, {"eta0": "auto"}),
-        (ScaleInvariantClassifier, {}),
-        (ScaleInvariantClassifier, {"invariance": "full"}),
+        (NAGClassifier, {}, "squared_error"),
+        (NAGClassifier, {}, "huber"),
+        (NAGClassifier, {}, "epsilon_insensitive"),
+        (NAGClassifier, {}, "squared_epsilon_insensitive"),
+        (NAGClassifier, {"eta0": "auto"}, "squared_error"),
+        (NAGClassifier, {"eta0": "auto"}, "epsilon_insensitive"),
+        (ScaleInvariantClassifier, {}, "squared_error"),
+        (ScaleInvariantClassifier, {}, "epsilon_insensitive"),
+        (ScaleInvariantClassifier, {"invariance": "full"}, "squared_error"),
+        (ScaleInvariantClassifier, {"invariance": "full"}, "epsilon_insensitive"),
     ],
 )
 def test_regression_losses_are_those_of_targets_of_1(loss, make, options):

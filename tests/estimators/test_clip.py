@@ -85,7 +85,7 @@ def ranges(y, has_margin=True):
     ("name", "target_normalization", "kernel"), on_both(itertools.product(LEARNERS, ["standard", None]), 2)
 )
 def test_predictions_stay_within_the_range(rng, name, target_normalization, kernel):
-    X, y = (rows[:140] for rows in data(rng))
+    X, y = (rows[:100] for rows in data(rng))
     far = 1e4 * np.vstack([X, -X])
     with config_context(kernel=kernel):
         for container in (np.asarray, sparse.csr_array)[: 1 if name in ("full", "least squares") else 2]:
@@ -385,20 +385,19 @@ def test_a_range_may_change_where_it_is_known(rng):
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("container", [np.array, sparse.csr_array])
 @pytest.mark.parametrize("clip", [None, (20.0, 30.0)])
 @pytest.mark.parametrize("name", LEARNERS)
-def test_the_first_row_has_a_loss_where_something_is_predicted_of_it(name, clip, container, kernel):
-    if container is not np.array and name in ("full", "least squares"):
-        return  # which take dense rows alone
-    X, y = container([[1.0], [2.0]]), np.array([1e3, -1e3])
+def test_the_first_row_has_a_loss_where_something_is_predicted_of_it(name, clip, kernel):
+    y = np.array([1e3, -1e3])
     held = (lambda p: np.clip(p, *clip)) if isinstance(clip, tuple) else lambda p: p
-    with config_context(kernel=kernel):
-        model = make(name, loss="absolute_error", clip=clip)
-        assert clone(model).partial_fit(X[:1], y[:1]).progressive_loss_ == 0.0
-        assert clone(model).partial_fit(X[:1], np.stack([y, y], axis=1)[:1]).progressive_loss_ == 0.0
-        assert played(clone(model), X, y)[0] == held(0.0)
-        for half_life in (None, 5.0, "auto") if name == "snag" else (None,):
-            other = make(name, loss="absolute_error", clip=clip, half_life=half_life, fit_intercept=False)
-            found = other.partial_fit(X[:1], y[:1]).progressive_loss_
-            assert found == pytest.approx(abs(held(0.0) - 1e3), rel=1e-12)
+    for container in (np.array, sparse.csr_array)[: 1 if name in ("full", "least squares") else 2]:
+        X = container([[1.0], [2.0]])
+        with config_context(kernel=kernel):
+            model = make(name, loss="absolute_error", clip=clip)
+            assert clone(model).partial_fit(X[:1], y[:1]).progressive_loss_ == 0.0
+            assert clone(model).partial_fit(X[:1], np.stack([y, y], axis=1)[:1]).progressive_loss_ == 0.0
+            assert played(clone(model), X, y)[0] == held(0.0)
+            for half_life in (None, 5.0, "auto") if name == "snag" else (None,):
+                other = make(name, loss="absolute_error", clip=clip, half_life=half_life, fit_intercept=False)
+                found = other.partial_fit(X[:1], y[:1]).progressive_loss_
+                assert found == pytest.approx(abs(held(0.0) - 1e3), rel=1e-12)

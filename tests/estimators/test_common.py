@@ -26,7 +26,6 @@ ESTIMATORS = [
     NAGRegressorCV(NAGRegressor(max_iter=1, random_state=0), [0.25, 1.0], cv=2),
     ScaleInvariantClassifier(max_iter=3),
     ScaleInvariantRegressor(max_iter=3),
-    ScaleInvariantRegressor(invariance="full"),
 ]
 OTHER_RULES = [
     FTRLClassifier(loss="hinge", regularizer="l2", normalization="rms", l1=0.1, max_iter=3),
@@ -37,6 +36,7 @@ OTHER_RULES = [
     NAGRegressor(loss="huber", normalization="rms", adaptive=False, max_iter=3),
     NAGRegressor(half_life="auto", max_iter=1),
     ScaleInvariantClassifier(loss="hinge", update="potential", average=False, max_iter=3),
+    ScaleInvariantRegressor(invariance="full"),
     ScaleInvariantRegressor(loss="huber", invariance="full", max_iter=2),
 ]
 

@@ -21,6 +21,7 @@ from sklearn_nag import (
 from sklearn_nag.constraints import L2Ball, Simplex, WeightedL1Ball
 
 from ..kernels.helpers import KERNELS, on_both
+from ..pairs import every_pair
 from ..regret import plain
 from .helpers import bits
 
@@ -119,7 +120,7 @@ def test_nag_is_that_of_the_theorem(rng, kernel):
 
 NAGS = [
     {"normalization": normalization, "adaptive": adaptive, "constraint": kind(0.4), "average": average}
-    for (normalization, adaptive), kind, average in itertools.product(
+    for (normalization, adaptive), kind, average in every_pair(
         [("max", True), ("rms", True), ("max", False), ("rms", False), (None, True)],
         [L2Ball, WeightedL1Ball],
         [True, False],

@@ -50,13 +50,13 @@ def first_pass_clocks(X):
 
 @pytest.mark.parametrize("estimator", [NAGRegressor, NAGClassifier])
 def test_all_that_fit_can_do(rng, estimator):
-    X, y = rows(rng, 200)
+    X, y = rows(rng, 100)
     y = y if estimator is NAGRegressor else y > 0
     options = {"scales": "first-pass", "random_state": 0, "max_iter": 4}
     model = estimator(**options).fit(X, y)
     assert model.score(X, y) > 0.7
     more = estimator(**{**options, "warm_start": True, "max_iter": 1, "tol": None}).fit(X, y).fit(X, y)
-    assert more.t_ == 3 * 200  # a model that goes on knows scales
+    assert more.t_ == 3 * 100  # a model that goes on knows scales
     for further in ({"early_stopping": True}, {"eta0": "auto"}, {"penalty": "l2"}, {"adaptive": False}):
         assert estimator(**options, **further).fit(sparse.csr_array(X), y).score(X, y) > 0.5
     begun = estimator(**{**options, "max_iter": 1, "tol": None}).fit(

@@ -1,6 +1,7 @@
 """Input and circumstances that no user means to have: malformed sparse rows, other threads, the ends of the range."""
 
 import copy
+import functools
 import itertools
 import pickle
 import signal
@@ -213,12 +214,17 @@ def test_columns_in_any_order(make, named_twice, kernel, rng):
         assert np.array_equal(getattr(b._state.columns, name), getattr(a._state.columns, name))
 
 
+@functools.cache
+def fitted(make, kernel):
+    with config_context(kernel=kernel):
+        return make(max_iter=2).fit(good_rows(), targets_for(make()))
+
+
 @pytest.mark.parametrize(("make", "case", "kernel"), on_both(some(itertools.product(LEARNERS, MALFORMED), 48), 8))
 def test_malformed_sparse_rows(make, case, kernel):
     rows, message = MALFORMED[case]
-    learner, y = make(max_iter=2), targets_for(make())
+    learner, y = copy.deepcopy(fitted(make, kernel)), targets_for(make())
     with config_context(kernel=kernel):
-        learner.fit(good_rows(), y)
         before = pickle.dumps(learner._state)
         for call in (learner.partial_fit, learner.fit, lambda X, y: learner.predict(X)):
             with pytest.raises(ValueError, match=message):

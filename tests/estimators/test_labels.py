@@ -399,7 +399,12 @@ def test_labels_are_checked_whatever_their_rows_weigh(learner, rng):
 
 @pytest.mark.parametrize(
     "learner",
-    [NAGClassifier(), HedgeClassifier(), NAGCellsClassifier(n_trees=4), OnlineBootstrap(NAGClassifier(), 2)],
+    [
+        NAGClassifier(),
+        HedgeClassifier(),
+        NAGCellsClassifier(n_trees=4, max_iter=1),
+        OnlineBootstrap(NAGClassifier(), 2),
+    ],
 )
 def test_words_that_come_as_objects_are_no_objects(learner):
     words = np.array(["no", "yes"])[LABELS[:, 0]]

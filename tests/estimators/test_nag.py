@@ -1,6 +1,7 @@
 """NAGClassifier and NAGRegressor: how well they learn, and what each of their parameters does."""
 
 import copy
+import functools
 import itertools
 import pickle
 
@@ -26,14 +27,18 @@ from .helpers import CLASSIFICATION, REGRESSION, bits, split
 # -- learning
 
 
+@functools.cache
+def score_of_a_batch_solver(load):
+    X, X_test, y, y_test = split(load)
+    return make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y).score(X_test, y_test)
+
+
 @pytest.mark.parametrize("normalization", ["max", "rms"])
 @pytest.mark.parametrize(("load", "margin"), [(load_breast_cancer, 0.04), (load_wine, 0.12), (load_digits, 0.04)])
 def test_raw_data_is_learnt_nearly_as_well_as_by_a_scaled_batch_solver(load, margin, normalization):
     X, X_test, y, y_test = split(load)
     clf = NAGClassifier(normalization=normalization, max_iter=1000 if load is not load_digits else 2, random_state=0)
-    clf.fit(X, y)
-    batch = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
-    assert clf.score(X_test, y_test) >= batch.score(X_test, y_test) - margin
+    assert clf.fit(X, y).score(X_test, y_test) >= score_of_a_batch_solver(load) - margin
 
 
 def against_exact(model, exact, X, y):
@@ -144,7 +149,7 @@ def test_batches_of_rows_change_no_bit_with_defaults():
     every_pair(itertools.product(["max", "rms"], [False, True]), [None, "l1", "l2", "elasticnet"], [False, True]),
 )
 def test_sparse_rows_are_dense_rows(rule, penalty, average):
-    (normalization, adaptive), (X, y) = rule, (a[:30] for a in load_digits(return_X_y=True))
+    (normalization, adaptive), (X, y) = rule, (a[:15] for a in load_digits(return_X_y=True))
     parameters = {"normalization": normalization, "adaptive": adaptive, "penalty": penalty, "average": average}
     parameters |= {"centering": False}
     alpha = 1e-4 if penalty is None else 1e-3
@@ -346,7 +351,7 @@ def test_auto_bears_what_a_number_bears(size, rng):
 
 
 def test_more_penalty_leaves_fewer_weights():
-    X, y = (rows[:200] for rows in load_digits(return_X_y=True))
+    X, y = (rows[:100] for rows in load_digits(return_X_y=True))
     counts = [
         np.count_nonzero(NAGClassifier(penalty="l1", alpha=alpha, random_state=0, max_iter=2).fit(X, y).coef_)
         for alpha in (1e-5, 1e-3, 1e-2, 1e-1)

@@ -147,7 +147,7 @@ def test_steps_that_are_too_short_are_said(eta0):
     with pytest.warns(ConvergenceWarning, match=f"learnt little, .* eta0={eta0} may be too small"):
         reg = NAGRegressor(eta0=eta0, max_iter=10, tol=None, random_state=0).fit(X, y)
     assert reg.score(X, y) < 0.1
-    X, y = load_digits(return_X_y=True)
+    X, y = (rows[::3] for rows in load_digits(return_X_y=True))
     for options in ({}, {"loss": "hinge"}, {"class_weight": "balanced"}, {"early_stopping": True}):
         with pytest.warns(ConvergenceWarning, match=f"NAGClassifier has learnt little, .* eta0={eta0} may be"):
             NAGClassifier(eta0=eta0, max_iter=10, tol=None, random_state=0, **options).fit(X, y)

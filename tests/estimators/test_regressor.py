@@ -80,12 +80,10 @@ def test_what_comes_in_many_rows_is_no_outlier(kernel, share, size, rng):
 @pytest.mark.parametrize(
     ("make", "share"),
     [
-        (NAGRegressor("absolute_error"), 0.01),
         (NAGRegressor("absolute_error"), 0.02),
         (NAGRegressor("huber"), 0.02),
         (NAGRegressor("epsilon_insensitive"), 0.01),
         (NAGRegressor("quantile"), 0.02),
-        (ScaleInvariantRegressor(), 0.01),
         (ScaleInvariantRegressor(), 0.02),
     ],
     ids=str,
@@ -106,7 +104,7 @@ def test_outliers_in_some_rows_of_a_hundred_do_no_harm(make, share, kernel, rng)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize(("loss", "half_life"), [("absolute_error", 1), ("huber", 5), ("absolute_error", 20)])
+@pytest.mark.parametrize(("loss", "half_life"), [("absolute_error", 1), ("huber", 5), ("absolute_error", 4)])
 def test_a_target_that_was_stuck_is_learnt_again_by_robust_losses_that_forget(loss, half_life, kernel, rng):
     """Its unit had faded below the rounding of its mean, by which all others were outliers for ever."""
     stuck = 20 + (150 * half_life if half_life > 1 else 1500)  # until the unit is 2^-53 of the mean, or 0

@@ -60,7 +60,10 @@ def learnt(kind):
     return made.partial_fit(*rows(100, 0), classes=[0, 1])
 
 
-@pytest.fixture(params=["mixture", "search", "bootstrap", "bootstrap of a mixture", "threads"])
+KINDS = ["mixture", "search", "bootstrap", "bootstrap of a mixture", "threads"]
+
+
+@pytest.fixture(params=KINDS)
 def model(request):
     Interrupting.call = None
     yield copy.deepcopy(learnt(request.param))
@@ -110,9 +113,15 @@ def count_calls(model, X, y):
     return len(calls)
 
 
-@pytest.mark.parametrize(("share", "density"), [(0.0, 0.008), (0.7, 0.008), (0.7, 0.3)])  # columns: some, or all
+@pytest.mark.parametrize(
+    ("model", "share", "density"),
+    [(kind, 0.7, 0.008) for kind in KINDS]
+    + [("mixture", 0.0, 0.008), ("search", 0.0, 0.008)]  # before anything is learnt
+    + [(kind, 0.7, 0.3) for kind in KINDS[:3]],  # of all columns
+    indirect=["model"],
+)
 def test_a_call_that_fails_in_any_batch_is_undone(model, share, density):
-    X, y = rows(40, 1, density)
+    X, y = rows(30, 1, density)
     model.partial_fit(*rows(10, 2))
     twin, estimators = copy.deepcopy(model), parts(model)
     before = bits(model)
@@ -130,7 +139,7 @@ def test_a_call_that_fails_in_any_batch_is_undone(model, share, density):
 def test_it_is_read_as_before_the_call_from_within(model):
     if getattr(model, "n_jobs", None):
         pytest.skip("threads of the call would wait for its end, and it for theirs")
-    X, y = rows(40, 1)
+    X, y = rows(30, 1)
     expected, read = model.predict(X).tobytes(), []
     proba = model.predict_proba(X).tobytes() if hasattr(model, "predict_proba") else b""
 

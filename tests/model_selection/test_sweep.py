@@ -31,8 +31,12 @@ SWEPT = {
 }
 
 
-@pytest.mark.parametrize(("container", "weighted"), [(np.asarray, True), (sparse.csr_array, False)])
-@pytest.mark.parametrize("case", SWEPT)
+@pytest.mark.parametrize(
+    ("case", "container", "weighted"),
+    [(case, np.asarray, True) for case in SWEPT]
+    # Of sparse rows each kind of state: of coupled classes, with a penalty, without scales, with several outputs.
+    + [(case, sparse.csr_array, False) for case in ("softmax", "penalty", "AdaGrad", "two outputs")],
+)
 def test_a_sweep_gives_what_learning_one_by_one_gives(rng, case, container, weighted):
     learner, (X, y) = SWEPT[case]
     n = min(len(y), 60)

@@ -1,10 +1,55 @@
 """A transformer for tests of what is common to all."""
 
+import os
 from typing import NamedTuple
 
 import numpy as np
+import pytest
 
 from sklearn_nag.preprocessing._base import OnlineTransformer
+
+# scikit-learn's checks of what comes out, and of which rows are taken. The others look at names, tags, documents, and
+# at what a class does with its parameters, whatever these are.
+OF_ROWS = {
+    "check_dict_unchanged",
+    "check_dtype_object",
+    "check_estimator_sparse_array",
+    "check_estimator_sparse_matrix",
+    "check_estimators_dtypes",
+    "check_estimators_nan_inf",
+    "check_estimators_pickle",
+    "check_f_contiguous_array_estimator",
+    "check_fit2d_1feature",
+    "check_fit2d_1sample",
+    "check_fit_idempotent",
+    "check_global_output_transform_pandas",
+    "check_global_set_output_transform_polars",
+    "check_methods_sample_order_invariance",
+    "check_methods_subset_invariance",
+    "check_n_features_in",
+    "check_readonly_memmap_input",
+    "check_set_output_transform",
+    "check_set_output_transform_pandas",
+    "check_set_output_transform_polars",
+    "check_transformer_data_not_an_array",
+    "check_transformer_general",
+    "check_transformer_get_feature_names_out",
+    "check_transformer_get_feature_names_out_pandas",
+    "check_transformer_preserve_dtypes",
+}
+
+
+def of_parameters(checks):
+    """What `parametrize_with_checks` returns, of which all but the first estimator of a class have those of rows alone.
+
+    They have all where the environment has ``EVERY_RULE``.
+    """
+    (names, cases), first, kept = checks.args, {}, []
+    for estimator, check in cases:
+        is_first = first.setdefault(type(estimator), estimator) is estimator
+        if is_first or check.func.__name__ in OF_ROWS or os.environ.get("EVERY_RULE"):
+            kept.append((estimator, check))
+    return pytest.mark.parametrize(names, kept, **checks.kwargs)
 
 
 class Sums(NamedTuple):

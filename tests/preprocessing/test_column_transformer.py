@@ -37,7 +37,7 @@ from sklearn_nag.preprocessing._column_transformer import stacked
 
 from ..checks import run_check
 from ..kernels.helpers import KERNELS
-from .helpers import Centred
+from .helpers import Centred, of_parameters
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
@@ -69,11 +69,13 @@ def numbers():
     return [("age", Centred(), ["age"]), ("both", Centred(2.0), ["price", "age"])]
 
 
-@parametrize_with_checks(
-    [
-        OnlineColumnTransformer([("first", Centred(), [0])], remainder=Centred()),
-        OnlineColumnTransformer([("first", Centred(), slice(0, 1))]),
-    ]
+@of_parameters(
+    parametrize_with_checks(
+        [
+            OnlineColumnTransformer([("first", Centred(), [0])], remainder=Centred()),
+            OnlineColumnTransformer([("first", Centred(), slice(0, 1))]),
+        ]
+    )
 )
 def test_scikit_learns_checks(estimator, check):
     expected = {"check_dtype_object": "the error is there, in other words"}

@@ -5,7 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -13,6 +13,7 @@ from sklearn_nag.preprocessing import DateEncoder, OnlineImputer, _dates, _numbe
 from sklearn_nag.preprocessing._dates import PARTS
 
 from ..checks import run_check
+from .helpers import of_parameters
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
@@ -21,11 +22,12 @@ DAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
 NOON = datetime.datetime(2024, 2, 29, 12, 30)
 
 
-@parametrize_with_checks([DateEncoder(), DateEncoder(("weekday",)), DateEncoder(one_hot=False)])
+@of_parameters(parametrize_with_checks([DateEncoder(), DateEncoder(("weekday",)), DateEncoder(one_hot=False)]))
 def test_scikit_learns_checks(estimator, check):
     run_check(check, estimator, {"check_dtype_object": "the error is there, in other words"})
 
 
+@settings(max_examples=40, deadline=None)
 @given(st.lists(st.one_of(st.none(), st.datetimes()), min_size=1, max_size=5))
 def test_parts_are_those_of_the_calendar(dates):
     encoder = DateEncoder(tuple(PARTS))
@@ -133,6 +135,7 @@ def test_wrong_parameters(encoder, message):
         encoder.fit([[NOON]])
 
 
+@settings(max_examples=40, deadline=None)
 @given(st.lists(st.one_of(st.none(), st.datetimes(), st.just(datetime.datetime(1970, 1, 1))), min_size=1, max_size=5))
 def test_sparse_rows_are_dense_rows_without_zeros(dates):
     frame = pd.DataFrame({"t": pd.Series(dates, dtype=object), "u": pd.Series(dates[::-1], dtype=object)})

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.impute import SimpleImputer
@@ -19,6 +19,7 @@ from sklearn_nag.preprocessing._base import merged
 
 from ..checks import run_check
 from ..kernels.helpers import KERNELS
+from .helpers import of_parameters
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
@@ -29,12 +30,14 @@ NUMBERS = st.lists(
 )
 
 
-@parametrize_with_checks(
-    [
-        OnlineImputer(),
-        OnlineImputer("most_frequent", add_indicator=True),
-        OnlineImputer("constant", fill_value=3.0, add_indicator=True),
-    ]
+@of_parameters(
+    parametrize_with_checks(
+        [
+            OnlineImputer(),
+            OnlineImputer("most_frequent", add_indicator=True),
+            OnlineImputer("constant", fill_value=3.0, add_indicator=True),
+        ]
+    )
 )
 def test_scikit_learns_checks(estimator, check):
     words = {"check_dtype_object": "the error is there, in other words"}
@@ -50,6 +53,7 @@ def exact_means(rows):
     return np.array(means)
 
 
+@settings(max_examples=50, deadline=None)
 @given(NUMBERS)
 def test_means_of_the_rows_so_far(rows):
     X = np.array(rows)
@@ -86,6 +90,7 @@ def test_merged_means_of_far_values():
         np.testing.assert_allclose(merged(order).statistics_, [expected], rtol=1e-14)
 
 
+@settings(max_examples=50, deadline=None)
 @given(NUMBERS, st.integers(0, 12), st.sampled_from(["mean", "most_frequent", "constant"]))
 def test_cuts_and_copies_change_no_bit(rows, at, strategy):
     X = np.array(rows)

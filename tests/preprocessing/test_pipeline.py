@@ -412,7 +412,8 @@ def test_positions_count_through_passed_and_foreign_columns():
 
 @pytest.mark.parametrize("by_user", [None, (0, 2)])
 @pytest.mark.parametrize(
-    "step", [OnlineCurves(n_knots=3, first_rows=5), NAGCellsRegressor(n_trees=2, first_rows=5, random_state=0)]
+    "step",
+    [OnlineCurves(n_knots=3, first_rows=5), NAGCellsRegressor(n_trees=2, first_rows=5, max_iter=2, random_state=0)],
 )
 def test_what_a_pipeline_has_told_is_for_one_model_alone(step, by_user, rows):
     def told(estimator):

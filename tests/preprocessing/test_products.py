@@ -22,6 +22,7 @@ from sklearn_nag.preprocessing._base import merged
 from sklearn_nag.preprocessing._products import NARROW
 
 from ..kernels.helpers import KERNELS
+from .helpers import of_parameters
 
 EXTREMES = [-1.7976931348623157e308, -1e160, -5e-324, 0.0, 1e-200, 1.0, 1e160, 1.7976931348623157e308, np.nan]
 TABLES = arrays.arrays(
@@ -38,7 +39,9 @@ def rows_with_gaps(rng, n=60, d=4):
 
 
 @pytest.mark.filterwarnings("ignore:columns='auto'")
-@parametrize_with_checks([OnlineProducts(), OnlineProducts(products=False), OnlineProducts(bounded=True)])
+@of_parameters(
+    parametrize_with_checks([OnlineProducts(), OnlineProducts(products=False), OnlineProducts(bounded=True)])
+)
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
 

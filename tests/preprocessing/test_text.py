@@ -22,6 +22,7 @@ pl = pytest.importorskip("polars")
 TEXTS = st.lists(st.lists(st.sampled_from(["aa", "bb", "cc"]), max_size=5).map(" ".join), min_size=1, max_size=10)
 
 
+@settings(max_examples=40, deadline=None)
 @given(TEXTS)
 def test_each_text_is_weighed_by_the_texts_up_to_it(texts):
     tfidf = OnlineTfidf(64, ngram_range=(1, 1), norm=None)

@@ -23,6 +23,7 @@ from sklearn_nag.preprocessing import (
 from sklearn_nag.preprocessing._base import merged
 
 from ..checks import run_check
+from .helpers import of_parameters
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
@@ -34,13 +35,15 @@ def dense(rows):
     return rows.toarray() if sparse.issparse(rows) else rows
 
 
-@parametrize_with_checks(
-    [
-        OnlineOneHotEncoder(5),
-        OnlineOneHotEncoder(5, sparse_output=False),
-        OnlineOrdinalEncoder(5),
-        HashingEncoder(16),
-    ]
+@of_parameters(
+    parametrize_with_checks(
+        [
+            OnlineOneHotEncoder(5),
+            OnlineOneHotEncoder(5, sparse_output=False),
+            OnlineOrdinalEncoder(5),
+            HashingEncoder(16),
+        ]
+    )
 )
 def test_scikit_learns_checks(estimator, check):
     run_check(check, estimator, {"check_dtype_object": "the error is there, in other words"})

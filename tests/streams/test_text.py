@@ -45,7 +45,7 @@ def test_a_row_beyond_the_limit(size):
     assert b"".join(parts) == b"1234\n"
 
 
-@pytest.mark.parametrize(("limit", "n_mib"), [({}, 100), ({"max_row_bytes": 2**20}, 10)])
+@pytest.mark.parametrize(("limit", "n_mib"), [({}, 40), ({"max_row_bytes": 2**20}, 10)])
 def test_memory_for_svmlight_is_bounded(limit, n_mib, tmp_path):
     """A small packed file may have a line that is long."""
     path = tmp_path / "rows.svm.gz"
