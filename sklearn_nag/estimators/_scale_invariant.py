@@ -63,7 +63,7 @@ class _InvariantRule(OnlineLinear):
     def _centred(self, is_sparse):
         if self.invariance == "full" and is_sparse:
             raise ValueError(
-                "invariance='full' needs dense X, which text and hashed words do not make; "
+                "invariance='full' needs dense X, which text, hashed words, curves and cells do not make; "
                 "invariance='coordinatewise' takes sparse rows as well."
             )
         return super()._centred(is_sparse)

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils import check_array, check_consistent_length, get_tags
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -309,6 +309,14 @@ def check_finite(values, name, owner, names=None):
             else "."
         )
     raise ValueError(f"Input {name} contains {what} in {_place(place, names)}.{advice}")
+
+
+def takes_sparse(estimator):
+    """Whether an estimator's tags say that it takes sparse rows; so it is where these cannot be had."""
+    try:
+        return not hasattr(estimator, "__sklearn_tags__") or get_tags(estimator).input_tags.sparse
+    except (TypeError, ValueError, AttributeError):  # it will be refused
+        return True
 
 
 def check_sparse(X):

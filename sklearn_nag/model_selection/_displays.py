@@ -69,7 +69,8 @@ def _has_losses(found):
     """Whether a sweep, or a search by its scores, is about losses, whose unit is that of the target."""
     if not hasattr(found, "cv_results_"):
         return found.errors is None
-    return str(getattr(found, "scoring", "neg_")).startswith("neg_")  # without a choice they are those of the learner
+    scoring = str(getattr(found, "scoring", "neg_"))  # without a choice they are those of the learner
+    return scoring.startswith("neg_") or "greater_is_better=False" in scoring  # as scorers of `make_scorer` have it
 
 
 def short(name):
@@ -212,7 +213,8 @@ class EtaSweepDisplay:
         metric : {"error", "loss"}, optional
             What to show: of results of `eta_sweep` the progressive error or loss, of searches 1 minus the score or the
             negative score. By default the loss where one is a regressor's result, a `ProgressiveSearch`, or a search
-            whose ``scoring`` has a name that begins with ``"neg_"``, else the error.
+            whose ``scoring`` has a name that begins with ``"neg_"``, or was made with ``greater_is_better=False``, else
+            the error.
         tolerance : float, default=0.05
             What is about as good as the least error: up to this share, or up to one standard error of the folds of a
             search, above it.
@@ -862,11 +864,11 @@ class IntervalDisplay:
         """
         ax = _axes_or_new(ax)
         from matplotlib import rcParams
-        from matplotlib.colors import to_rgb
+        from matplotlib.colors import to_rgb, to_rgba
 
         self.ax_, self.figure_ = ax, ax.figure
         rows, order = np.arange(len(self.y)), np.argsort(-self.coverage)
-        face = ax if ax.get_facecolor()[3] else ax.figure
+        face = ax if to_rgba(ax.get_facecolor())[3] > 0 else ax.figure
         blue, behind = np.array([to_rgb("C0"), to_rgb(face.get_facecolor())])
         shades = behind + np.outer(np.linspace(0.3, 0.7, len(order)), blue - behind)  # wider ones are paler
         ends = np.stack([self.low, self.high])

@@ -242,8 +242,12 @@ class _Model:
             )
         if not isinstance(first := parts[0][0], KnotTransformer):
             raise TypeError("effects are at knots, which a pipeline of products alone has not.")
-        names = _learner_and_names(estimator)[1]
-        self.names = names_in(learner) if names is None else names[: first.n_features_in_]  # without those of cells
+        try:
+            names = _learner_and_names(estimator)[1]
+        except AttributeError:  # of steps that give none
+            names = None
+        names = names_in(learner) if names is None else names
+        self.names = names[: first.n_features_in_]  # without those of cells
         self.columns = first._state.columns
         self.which = _place_of_target(learner, parts[0][1], target)
         shares = shares[:, min(self.which, shares.shape[1] - 1)]  # of the output; classes have the same

@@ -22,7 +22,7 @@ from ..estimators._calls import between_calls, named_publicly
 from ..estimators._labels import check_one_class_a_row
 from ..estimators._nag import ETA0S, NAGClassifier, NAGRegressor
 from ..estimators._parameters import InvalidParameterError, shown
-from ..estimators._validation import Rows, check_weights, converted
+from ..estimators._validation import Rows, check_weights, converted, takes_sparse
 from ..kernels._backend import chosen, run_by
 from ._judge import score_by
 from ._sweep import Sweep, check_sweep
@@ -324,7 +324,7 @@ class _EtaSearch(AnswersOfTheBest):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        tags.input_tags.sparse = takes_sparse(self._learner())
         return tags
 
 

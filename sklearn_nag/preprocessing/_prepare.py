@@ -9,10 +9,9 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils import get_tags
 
 from ..estimators._parameters import InvalidParameterError, check_option, shown
-from ..estimators._validation import as_given
+from ..estimators._validation import as_given, takes_sparse
 from ._column_transformer import OnlineColumnTransformer, place_of
 from ._dates import DateEncoder, read_date
 from ._frames import DATES, NUMBERS, WORDS, Column, read_table
@@ -503,7 +502,7 @@ def prepare(
     if not groups:
         raise ValueError("the table has no column to learn from: all are left out.")
     errors = "raise" if mismatch == "raise" else "missing"
-    is_sparse = not hasattr(learner, "__sklearn_tags__") or get_tags(learner).input_tags.sparse
+    is_sparse = takes_sparse(learner)
     transformers = []
     for number, (group, taken) in enumerate(groups.items()):
         transformer = _transformer(group, errors, n_hashed, is_sparse)

@@ -8,6 +8,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.linear_model import SGDClassifier
+from sklearn.metrics import make_scorer, mean_squared_error
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
@@ -124,12 +125,19 @@ def test_searches_of_other_learners_are_drawn(pyplot):
         EtaSweepDisplay.from_sweeps(several)
 
 
-@pytest.mark.parametrize("search", [GridSearchCV, NAGRegressorCV])
-def test_what_is_good_does_not_depend_on_the_unit_of_the_target(pyplot, search):
+@pytest.mark.parametrize(
+    ("search", "scoring"),
+    [
+        (GridSearchCV, "neg_mean_squared_error"),
+        (GridSearchCV, make_scorer(mean_squared_error, greater_is_better=False)),
+        (NAGRegressorCV, "neg_mean_squared_error"),
+    ],
+)
+def test_what_is_good_does_not_depend_on_the_unit_of_the_target(pyplot, search, scoring):
     X, y = DIABETES
     grid = {"eta0": ETA0S} if search is GridSearchCV else ETA0S
     reg = NAGRegressor(max_iter=2, tol=None, random_state=0)
-    found = [search(reg, grid, scoring="neg_mean_squared_error", cv=2).fit(X, unit * y) for unit in (1.0, 2.0**-20)]
+    found = [search(reg, grid, scoring=scoring, cv=2).fit(X, unit * y) for unit in (1.0, 2.0**-20)]
     one, other = map(EtaSweepDisplay.from_sweeps, found)
     assert one.ylabel == other.ylabel == "loss"
     np.testing.assert_array_equal(one.curves["NAGRegressor"][1], -found[0].cv_results_["mean_test_score"])

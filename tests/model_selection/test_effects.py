@@ -5,6 +5,7 @@ import pytest
 from sklearn.datasets import make_friedman1
 from sklearn.linear_model import SGDRegressor
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from sklearn_nag import FTRLRegressor, NAGCellsClassifier, NAGCellsRegressor, NAGRegressor
 from sklearn_nag.model_selection import EffectsDisplay
@@ -158,6 +159,14 @@ def test_steps_before_give_columns_and_names(steps):
     np.testing.assert_array_equal(effects["b"], expected)
     with pytest.raises(ValueError, match="features has 'word=low', which is no column with a curve or cells"):
         EffectsDisplay.effects_of(model, ["word=low"])
+
+
+def test_columns_behind_steps_that_give_no_names_have_numbers():
+    X = np.random.default_rng(0).normal(size=(400, 2))
+    model = make_pipeline(FunctionTransformer(np.abs), OnlineCurves(), NAGRegressor()).fit(X, np.abs(X[:, 0]))
+    effects = EffectsDisplay.effects_of(model)
+    assert list(effects) == ["x0", "x1"]
+    assert effects["x0"][1].std() > 10 * effects["x1"][1].std()
 
 
 def test_it_is_drawn(pyplot):

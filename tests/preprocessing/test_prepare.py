@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 from sklearn_nag import HedgeRegressor, NAGCellsRegressor, NAGClassifier, NAGRegressor, ScaleInvariantRegressor
+from sklearn_nag.model_selection import NAGRegressorCV
 from sklearn_nag.preprocessing import (
     DateEncoder,
     HashingEncoder,
@@ -543,10 +544,12 @@ def test_learners_that_take_dense_rows_alone_get_these():
         pipeline = prepare(frame, learner).fit(frame, y)
         assert pipeline.predict(frame).shape == (N,)
         assert isinstance(pipeline[:-1].transform(frame), np.ndarray)
+    searched = NAGRegressorCV(NAGRegressor(centering=True, normalization="rms"), [0.1, 1.0], cv=2)
+    assert isinstance(prepare(frame, searched).fit(frame, y)[:-1].transform(frame), np.ndarray)
     for part in (["shop"], ["day"]):
         prepare(frame, NAGRegressor(centering=True, normalization="rms"), columns=part).partial_fit(frame, y)
     sparse_rows = prepare(frame, NAGRegressor()).fit(frame, y)[:-1].transform(frame)
     assert np.array_equal(sparse_rows.toarray(), prepare(frame, full).fit(frame, y)[:-1].transform(frame))
     hashed = frame.assign(shop=[f"shop {i // 2}" for i in range(N)])
-    with pytest.raises(ValueError, match="needs dense X, which text and hashed words do not make"):
+    with pytest.raises(ValueError, match="needs dense X, which text, hashed words, curves and cells do not make"):
         prepare(hashed, clone(full)).partial_fit(hashed, y)
