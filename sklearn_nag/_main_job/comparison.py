@@ -274,14 +274,14 @@ def compare(table, metric, folds, n_jobs):
     ValueError for a metric that has a value in fewer than two splits.
     """
     parts = splits(table, folds)
+    shown = shown_measures(table, metric)
     have_both = np.array([len(set(table.y[test])) > 1 for _, test in parts])
-    if _measures(table)[metric].needs_both and have_both.sum() < 2:
+    if shown[metric].needs_both and have_both.sum() < 2:
         raise ValueError(
             f"--metric {metric}: in {have_both.sum()} of {len(parts)} splits the rows to predict have both classes of "
             f"{table.target!r}; two such splits are needed, and none for --metric log_loss."
         )
     candidates = learners(table, metric, columns_of_cells(table))
-    shown = shown_measures(table, metric)
     jobs = (delayed(try_split)(table, candidates, shown, *part) for part in parts)
     found = []
     n_jobs = 1 if n_jobs == -1 and len(table.y) < ALONE else n_jobs

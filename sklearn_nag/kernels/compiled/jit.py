@@ -62,14 +62,14 @@ fast, slow = inner(fastmath=FAST, forceinline=True), inner(fastmath=FAST)
 strict, strict_slow = inner(fastmath=False, forceinline=True), inner(fastmath=False)
 
 
-def entry(function):
+def entry(function, by="EntryCompiler"):
     """`numba.njit` for what Python calls, with a cache on disk where there can be one."""
-    return _compiled(function, {"pipeline_class": compiler("EntryCompiler"), "fastmath": FAST, **ALL})
+    return _compiled(function, {"pipeline_class": compiler(by), "fastmath": FAST, **ALL})
 
 
 def entry_by_eight(function):
     """As `entry`, for loops over `vectors`, beside which others need not be vectorized: it takes a tenth less time."""
-    return _compiled(function, {"pipeline_class": compiler("EntryByEightCompiler"), "fastmath": FAST, **ALL})
+    return entry(function, "EntryByEightCompiler")
 
 
 def bound(function, module, functions):
