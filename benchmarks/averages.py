@@ -1,6 +1,6 @@
 """Predictions after one pass: by the latest weights, by their average, and as ``average="auto"`` trusts the two.
 
-    python -m benchmarks.averages [--data-dir FOLDER] [--output FILE.csv] [--quick]
+    python -m benchmarks.averages [--data-dir FOLDER] [--learner ScInOL] [--output FILE.csv] [--quick]
 
 Scores are accuracies, or R^2 for regression, on a quarter of at most 20,000 rows, means over five splits; losses are
 log losses and squared errors relative to those of the mean. Electricity is learnt in the order of time, and judged by
@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from sklearn.model_selection import train_test_split
 
-from sklearn_nag import NAGClassifier, NAGRegressor
+from sklearn_nag import NAGClassifier, NAGRegressor, ScaleInvariantClassifier, ScaleInvariantRegressor
 from sklearn_nag.model_selection import progressive_validation
 
 from .data import BUNDLED, parse
@@ -21,6 +21,10 @@ from .options import file_in, load_each
 from .passes import LOADED, MADE, MOST, SPLITS, judged
 
 WAYS = {"latest": False, "average": True, "auto": "auto"}
+LEARNERS = {  # for classes, and for regression
+    "NAG": (NAGClassifier, NAGRegressor),
+    "ScInOL": (ScaleInvariantClassifier, ScaleInvariantRegressor),
+}
 
 
 def electricity(folder):
@@ -30,9 +34,9 @@ def electricity(folder):
     return data.select_dtypes("number").to_numpy(dtype=float), y, False
 
 
-def measure(X, y, regression):
+def measure(learners, X, y, regression):
     """Mean score and loss after one pass, for each way."""
-    make, found = NAGRegressor if regression else NAGClassifier, {way: [] for way in WAYS}
+    make, found = learners[regression], {way: [] for way in WAYS}
     for seed in range(SPLITS):
         rows = np.random.default_rng(seed).permutation(len(y))[:MOST]
         stratify = None if regression or np.unique(y[rows], return_counts=True)[1].min() < 2 else y[rows]
@@ -43,18 +47,21 @@ def measure(X, y, regression):
     return {way: np.mean(values, axis=0) for way, values in found.items()}
 
 
-def in_order(X, y, _):
+def in_order(learners, X, y, _):
     """Progressive accuracy and log loss, for each way."""
     found = {}
     for way, average in WAYS.items():
-        result = progressive_validation(NAGClassifier(average=average), X, y, scoring=["accuracy", "neg_log_loss"])
+        result = progressive_validation(learners[0](average=average), X, y, scoring=["accuracy", "neg_log_loss"])
         found[way] = result.score["accuracy"], -result.score["neg_log_loss"]
     return found
 
 
 def main():
     """Print the table."""
-    args = parse(__doc__, "CSV file to write the table to", "bundled sets alone")
+    args = parse(
+        __doc__, "CSV file to write the table to", "bundled sets alone", learner=f"which: {', '.join(LEARNERS)}"
+    )
+    learners = LEARNERS[args.learner or "NAG"]
     warnings.simplefilter("ignore", UserWarning)  # of bins without rows
     bundled = args.quick or args.data_dir is None
     sets = {**BUNDLED, **MADE} if bundled else {**BUNDLED, **MADE, **LOADED, "electricity in order": electricity}
@@ -62,7 +69,7 @@ def main():
     print(f"{'':22s}" + f"{'score    loss':>18s}" * len(WAYS) + "  auto - better", flush=True)
     lines = []
     for name, X, y, regression in load_each(sets, args.data_dir):
-        found = (in_order if sets[name] is electricity else measure)(X, y, regression)
+        found = (in_order if sets[name] is electricity else measure)(learners, X, y, regression)
         gain = found["auto"][0] - max(found["latest"][0], found["average"][0])
         row = "".join(f"{score:10.4f}{loss:8.4f}" for score, loss in found.values())
         print(f"{name:22s}{row}{gain:10.4f}", flush=True)

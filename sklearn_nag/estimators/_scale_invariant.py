@@ -12,7 +12,7 @@ from ..losses import ClassificationLoss, RegressionLoss
 from . import _shared_docs
 from ._classifier import OnlineClassifier
 from ._online import OnlineLinear
-from ._parameters import check_flag, check_half_life, check_number, check_option
+from ._parameters import check_half_life, check_number, check_option
 from ._regressor import OnlineRegressor
 
 LEAST_ALPHA = 9.0 / 8.0  # the theorem needs more
@@ -26,7 +26,8 @@ class _InvariantRule(OnlineLinear):
     def _check_parameters(self):
         check_option("invariance", self.invariance, ("coordinatewise", "full"))
         check_option("update", self.update, self._updates)
-        check_flag("average", self.average)
+        average = bool(self.average) if isinstance(self.average, np.bool_) else self.average
+        check_option("average", average, (True, False, "auto"))
         super()._check_parameters()  # the loss depends on them
         allowed = tuple(name for name in self._updates if name not in ("scinol1", "scinol2"))
         if self.invariance == "full" and self.update not in allowed:
@@ -86,7 +87,8 @@ class _InvariantRule(OnlineLinear):
         }
         if self.invariance == "full":
             return kernels.full.Rule(update=self._update, half_life=self._half_life, **shared)
-        return kernels.coordinatewise.Rule(update=self._update, **shared)
+        judged = isinstance(self.average, str) and self._update != "potential"
+        return kernels.coordinatewise.Rule(update=self._update, judged=judged, **shared)
 
     _why_useless = "There may be nothing to learn from these features, or too few rows so far."
     _why_diverged = ""
@@ -208,7 +210,7 @@ class ScaleInvariantClassifier(_InvariantRule, OnlineClassifier):
         class_weight: dict | Literal["balanced"] | None = None,
         calibration: Literal["progressive"] | None = None,
         warm_start: bool = False,
-        average: bool = True,
+        average: bool | Literal["auto"] = "auto",
     ):
         self.loss = loss
         self.invariance = invariance
@@ -364,7 +366,7 @@ class ScaleInvariantRegressor(_InvariantRule, OnlineRegressor):
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 5,
         warm_start: bool = False,
-        average: bool = True,
+        average: bool | Literal["auto"] = "auto",
         half_life: float | None = None,
     ):
         self.loss = loss

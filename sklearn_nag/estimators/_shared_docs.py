@@ -190,9 +190,10 @@ centering : bool or "auto", default="auto"
     Whether to subtract its running mean from each feature or, for ``invariance="coordinatewise"``, from those that
     are not 0 in more than half of the rows so far, however rows are stored. ``"auto"``: where ``fit_intercept`` is
     in use. False is not allowed with ``invariance="full"`` and ``fit_intercept``.
-average : bool, default=True
+average : bool or "auto", default="auto"
     Whether to predict with an average of the weights had while learning, in which later rows count more, or with
-    the last ones, as is better for series and streams that change.
+    the latest ones. ``"auto"``: with both, with shares that follow the progressive losses of the two (AdaHedge); see
+    :ref:`averaging`. That is for ``"scinol1"`` and ``"scinol2"``; for ``"potential"`` it is the average.
 n_jobs : int or None, default=None
     Without effect: one core learns all outputs.
 scale_ : ndarray of shape (n_features,)

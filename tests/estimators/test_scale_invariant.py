@@ -109,13 +109,28 @@ def test_scales_and_means_of_full_invariance(rng):
 @pytest.mark.parametrize("kind", KINDS, ids="-".join)
 def test_average_can_be_changed_on_the_way(rng, kind):
     X, y = make_data(rng, loss="squared_error")
-    one = ScaleInvariantRegressor(invariance=kind[0], update=kind[1]).partial_fit(X, y)
-    two = ScaleInvariantRegressor(invariance=kind[0], update=kind[1], average=False).partial_fit(X, y)
-    assert not np.array_equal(one.coef_, two.coef_)
-    for reg, average in ((one, False), (two, True)):
-        reg.set_params(average=average).partial_fit(X[:1], y[:1])
-    three = ScaleInvariantRegressor(invariance=kind[0], update=kind[1]).partial_fit(X, y).partial_fit(X[:1], y[:1])
-    np.testing.assert_allclose(two.coef_, three.coef_, rtol=1e-12)
+    three = {
+        average: ScaleInvariantRegressor(invariance=kind[0], update=kind[1], average=average).partial_fit(X, y)
+        for average in (False, True, "auto")
+    }
+    assert not np.array_equal(three[False].coef_, three[True].coef_)
+    told = [three[average].set_params(average=True).partial_fit(X[:1], y[:1]).coef_ for average in three]
+    assert np.array_equal(told[0], told[1])
+    assert np.array_equal(told[0], told[2])
+
+
+def test_the_better_of_latest_weights_and_average_predicts(rng):
+    """A walk, which the latest weights follow, and columns nearly the same, of which the average knows more."""
+    walk = rng.normal(size=2001).cumsum()
+    X = rng.normal(size=(2000, 1)) + 0.1 * rng.normal(size=(2000, 20))
+    streams = [(walk[:-1, None], walk[1:]), (X, X.sum(axis=1) + 5.0 * rng.normal(size=2000))]
+    for better, (rows, y) in zip((False, True), streams, strict=True):
+        losses = {
+            average: ScaleInvariantRegressor(average=average).partial_fit(rows, y).progressive_loss_
+            for average in (False, True, "auto")
+        }
+        assert losses[better] < 0.95 * losses[not better]
+        assert losses["auto"] < losses[better] + 0.1 * (losses[not better] - losses[better])
 
 
 @pytest.mark.parametrize(
@@ -139,11 +154,13 @@ def test_parameters_out_of_range(options, message):
         ScaleInvariantRegressor(**options).fit([[0.0], [1.0]], [0.0, 1.0])
 
 
-def test_average_is_a_flag():
-    with pytest.raises(TypeError, match="'average' parameter of ScaleInvariantRegressor must be True or False. Got 10"):
+def test_average_is_a_flag_or_auto():
+    with pytest.raises(
+        TypeError, match="'average' parameter of ScaleInvariantRegressor must be one of True, False, 'auto'. Got 10"
+    ):
         ScaleInvariantRegressor(average=10).fit([[0.0], [1.0]], [0.0, 1.0])
     with pytest.raises(
-        ValueError, match="'average' parameter of ScaleInvariantClassifier must be True or False. Got 'a"
+        ValueError, match="'average' parameter of ScaleInvariantClassifier must be one of True, False, 'auto'. Got 'al"
     ):
         ScaleInvariantClassifier(average="always").fit([[0.0], [1.0]], [0, 1])
 

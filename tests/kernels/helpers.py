@@ -66,6 +66,7 @@ def flat(state):
     small = [state.loss, state.targets.table]
     if hasattr(state, "mixture"):
         small += [state.gradient_lift, state.mixture.excess, state.mixture.gap]
+    if hasattr(state, "trust"):
         small += [state.trust.excess, state.trust.gap, state.due]
     return np.concatenate([np.ravel(a) for a in [*arrays, *small, np.array(scalars)]])
 

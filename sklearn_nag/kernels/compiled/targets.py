@@ -12,10 +12,13 @@ from .columns import finite
 from .constants import HAS_TARGET_UNIT, IS_COUPLED, OF_RATE
 from .handover import T
 from .heads import (
+    AVERAGE,
     CLIPPED,
     FARTHEST_UNITS,
     GRADIENT,
     HIGH,
+    LATEST,
+    LOSS,
     LOW,
     MEAN_BEFORE,
     PLAYED,
@@ -33,6 +36,7 @@ from .losses import loss_and_gradient, loss_of, margins
 
 ORIGIN, SUM, SPREAD, LEAST, MOST, GROWTH = range(6)  # rows of `state.targets.Targets.table`
 FREE, TO_TARGETS, TO_NUMBERS = range(3)  # whether predictions are clipped, and to what
+HELD = CLIPPED, LATEST, AVERAGE  # predictions that are held within the range of the targets
 LARGEST_WEIGHT = 2  # a further entry of ``clock``, of learners without a learning rate
 
 
@@ -170,7 +174,8 @@ def read_targets_and_scale(heads, target, intercept, clip, clock, before, c):
         floor, ceiling = range_after(heads, target, clip, before, j)
         if intercept:
             target[GROWTH, j] = grown(target[GROWTH, j], before, c, clock[T], counts_as - old)
-        heads[CLIPPED, j] = min(max(old + heads[UNIT, j] * heads[CLIPPED, j], least), most)
+        for row in HELD:
+            heads[row, j] = min(max(old + heads[UNIT, j] * heads[row, j], least), most)
         heads[UNIT, j] = target[SPREAD, j] / np.sqrt(clock[T])
         heads[PREDICTION, j] = min(max(mean + heads[UNIT, j] * heads[PREDICTION, j], floor), ceiling)
 
@@ -269,7 +274,7 @@ def make_absolute(heads, target, rule, before, n_played):
 
 @fast
 def suffer(heads, rule, loss, clock, before, c, target, losses):
-    """Count the losses; leave derivatives in ``GRADIENT`` and clipped predictions in ``PLAYED``.
+    """Count the losses; leave derivatives in ``GRADIENT``, losses there in ``LOSS``, clipped predictions in ``PLAYED``.
 
     For rules whose predictions are in units of the target; tells whether they are finite. ``PREDICTION`` holds those
     that derivatives are taken at, ``CLIPPED`` those that are played.
@@ -277,8 +282,9 @@ def suffer(heads, rule, loss, clock, before, c, target, losses):
     n = losses.size
     if OF_RATE:
         read_rates(heads, target, rule.clip, clock, before, c, n)
-        for j in range(n):
-            heads[CLIPPED, j] = held(heads, CLIPPED, j, j)
+        for row in HELD:
+            for j in range(n):
+                heads[row, j] = held(heads, row, j, j)
     elif HAS_TARGET_UNIT:
         read_targets_and_scale(heads, target, rule.intercept, rule.clip, clock, before, c)
     else:
@@ -286,15 +292,17 @@ def suffer(heads, rule, loss, clock, before, c, target, losses):
             heads[PREDICTION, j] = min(max(heads[PREDICTION, j], -LARGEST), LARGEST)
         if rule.clip != FREE:
             clip_alone(heads, target, rule.intercept, rule.clip, before, n)
-            for j in range(n):
-                heads[CLIPPED, j] = held(heads, CLIPPED, j, j)
+            for row in HELD:
+                for j in range(n):
+                    heads[row, j] = held(heads, row, j, j)
     for j in range(n):
         heads[PLAYED, j] = heads[CLIPPED, j]
     if IS_COUPLED:
         margins(heads, PREDICTION, 0, n)
     for j in range(n):
         parameter = loss.parameter * heads[UNIT, j] if loss.scaled else loss.parameter
-        _, heads[GRADIENT, j] = loss_and_gradient(loss.code, parameter, heads[PREDICTION, j], compared(heads, j))
+        p, y = heads[PREDICTION, j], compared(heads, j)
+        heads[LOSS, j], heads[GRADIENT, j] = loss_and_gradient(loss.code, parameter, p, y)
         losses[j] = min(losses[j] + min(loss_of(heads, PLAYED, loss, heads[UNIT, j], 1.0, j, n) * c, LARGEST), LARGEST)
     make_absolute(heads, target, rule, before, n)
     return finite(heads, PLAYED, n)

@@ -26,6 +26,7 @@ def _merge(parts):
     rule, columns = merged.rule, merged.columns
     merged.largest_gradient[:] = np.max([state.largest_gradient for state in everyone], axis=0)
     merged.largest_weight = max(state.largest_weight for state in everyone)
+    merged.merge_judged(parts)
     if columns.G is not None:
         columns.G[:] = np.maximum(parts.total(lambda state: state.columns.G), TINY)
     unit = positive(merged.unit())[:, None]

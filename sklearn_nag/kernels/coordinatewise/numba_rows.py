@@ -9,13 +9,25 @@ import numpy as np
 
 from ..compiled.arithmetic import each_exp_minus_1, exp, inverse_sqrt
 from ..compiled.columns import fill_roots, inverse_scale, relative, relative_of_rare, roots_of, times_of
-from ..compiled.constants import ARE_MIXED, HAS_RARE, IS_CENTRED, NORM, RMS, UPDATE, column_constants, constants_of
+from ..compiled.constants import (
+    ARE_MIXED,
+    HAS_RARE,
+    HAS_TARGET_UNIT,
+    IS_CENTRED,
+    NORM,
+    OF_RATE,
+    RMS,
+    UPDATE,
+    column_constants,
+    constants_of,
+)
 from ..compiled.driver import bind, never_waits, note_played, nothing_due
 from ..compiled.handover import Preparation, T, entries_of_row, layout_of, put_back, run, table_layout, workspace
-from ..compiled.heads import CLIPPED, GRADIENT, PREDICTION, new_heads
+from ..compiled.heads import AVERAGE, CLIPPED, GRADIENT, LATEST, PREDICTION, new_heads
 from ..compiled.jit import fast, for_rule, strict
 from ..compiled.losses import CompiledLoss, compiled_loss, loss_constants
-from ..compiled.targets import LARGEST_WEIGHT, compiled_bound, compiled_clip, suffer_bounded
+from ..compiled.targets import FREE, LARGEST_WEIGHT, compiled_bound, compiled_clip, suffer_bounded
+from ..compiled.trust import Trust, blend, judge_row, trust_of
 from ..compiled.vectors import WIDTH, copysign, eight, load, maximum, minimum, store, total, where
 from ..state.lifts import LARGEST_POWER, TINY
 from ..state.model import Diverged
@@ -144,10 +156,17 @@ def predict(table, heads, f, rule, model, clock, c, bias, rare, width, n):
             p, q = play_scinol1(table, f, k, largest_weight, largest_weight / t, c * t, n)
         else:
             p, q = play_scinol2(table, f, k, largest_weight, c * t, n)
-        heads[PREDICTION, k] = p
+        heads[PREDICTION, k] = heads[LATEST, k] = p
+        heads[AVERAGE, k] = q
         heads[CLIPPED, k] = q if rule.averaged else p
     add_credit(table, f, c * t, n)
-    return suffer_bounded(heads, rule, model.loss, clock, before, c, model.target, model.losses, model.largest_gradient)
+    if rule.judged and rule.averaged:
+        blend(heads, model.trust, rule.n_targets)
+    ok = suffer_bounded(heads, rule, model.loss, clock, before, c, model.target, model.losses, model.largest_gradient)
+    if rule.judged:
+        told = not (HAS_TARGET_UNIT or OF_RATE) and rule.clip == FREE  # as both are where they were played
+        judge_row(heads, model.loss, c, model.trust, rule.n_targets, told)
+    return ok
 
 
 @fast
@@ -186,6 +205,7 @@ class Model(NamedTuple):
     losses: np.ndarray
     target: np.ndarray
     largest_gradient: np.ndarray
+    trust: Trust
 
 
 class CompiledRule(NamedTuple):
@@ -195,7 +215,8 @@ class CompiledRule(NamedTuple):
     alpha: float
     n_columns: int
     intercept: bool
-    averaged: bool
+    averaged: bool  # whether the average is played
+    judged: bool
     clip: int
     bound: float
     bound_scaled: bool
@@ -209,14 +230,14 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     columns.arrange("F" if by_row else "C")
     tables = workspace(state, len(SCRATCH) - 1 + state.rule.n_heads, X.indptr if by_row else None)
     clock = np.array([state.t, 0.0, state.largest_weight])
-    heads = new_heads(state)
+    heads, trust = new_heads(state), trust_of(state)
     model = (
         *tables,
         table_layout(Fields, SCRATCH, state.rule, columns.shared, columns.per_head, by_row),
         compiled_rule(state.rule, loss, state.n_columns),
         heads,
         clock,
-        Model(compiled_loss(loss), state.loss, state.targets.table, state.largest_gradient),
+        Model(compiled_loss(loss), state.loss, state.targets.table, state.largest_gradient, trust),
     )
     constants = compiled_constants(state.rule, type(loss))
     dense, sparse = for_rule(learn_dense, constants), None
@@ -229,13 +250,15 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     if ok:
         put_back(state, tables)
     state.t, _, state.largest_weight = clock.tolist()
+    state.waiting = float(trust.waiting[0])
     if not (ok and np.isfinite(clock).all()):
         raise Diverged
 
 
 def compiled_rule(rule, loss, n_columns):
     """`CompiledRule` of a rule and the bound of a loss."""
-    own = rule.n_targets, rule.alpha, n_columns, rule.intercept, rule.averaged, compiled_clip(rule)
+    played = rule.averaged and not rule.plays_latest
+    own = rule.n_targets, rule.alpha, n_columns, rule.intercept, played, rule.judged, compiled_clip(rule)
     return CompiledRule(*own, *compiled_bound(loss), rule.begins)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from ..state.lifts import positive
 from ..vectorized.blocks import learn_row_by_row
 from ..vectorized.columns import are_there, visits
-from ..vectorized.targets import suffer_bounded
+from ..vectorized.targets import play, suffer_bounded
 from .rule import LARGEST_WEALTH, potential, scinol, scinol_root
 
 
@@ -33,9 +33,9 @@ def _play_and_learn(state, columns, loss, inputs, target_rows, c, played):
                 np.minimum(beta, least, out=beta)
             u = scinol(rule.update, h, root, beta, size, largest_weight)
         contribution = u * z
-        played[i] = p = np.add.reduce(contribution, axis=1)
-        if rule.averaged:
-            played[i] = np.add.reduce(own.past / positive(own.credit) * x, axis=1)
+        p = np.add.reduce(contribution, axis=1)
+        q = np.add.reduce(own.past / positive(own.credit) * x, axis=1) if rule.averaged else p
+        played[i] = play(state, loss, target_rows, i, c[i], p, q)
         g = suffer_bounded(state, loss, target_rows, i, p)
         weighted_gradient = (c[i] * g)[:, None] * x
         h -= weighted_gradient

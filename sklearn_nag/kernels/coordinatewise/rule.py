@@ -13,6 +13,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from ..state.fields import INPUTS, PAST, WEIGHT, Field, G, once, twice
+from ..state.judged import JudgedState
 from ..state.lifts import LARGEST_POWER, TINY, positive
 from ..state.model import BoundedState
 from ..state.rule import LinearRule
@@ -53,6 +54,10 @@ class Rule(LinearRule):
     averaged : bool
         Whether to predict with the average of the weights played, in which row ``t`` counts ``c t s^2`` where ``x`` is
         not 0.
+    judged : bool
+        Whether predictions are by the latest weights and their average, as much as each has been right.
+    plays_latest : bool
+        Whether the latest weights alone are played, whatever predicts.
     centred : bool
         Whether ``x`` of frequent columns stands for the deviation from the running mean.
     target_unit, degree, coupled, clip, log_link, robust, outlying
@@ -75,6 +80,8 @@ class Rule(LinearRule):
     log_link: bool = False
     robust: bool = False
     outlying: float = 32.0
+    judged: bool = False
+    plays_latest: bool = False
 
     experts = 1
     mixed = True
@@ -94,7 +101,7 @@ class Rule(LinearRule):
 
     @property
     def by_latest(self):
-        return replace(self, averaged=False)
+        return replace(self, plays_latest=True)
 
     @property
     def n_heads(self):
@@ -107,7 +114,7 @@ class Rule(LinearRule):
 
 
 @dataclass(eq=False)
-class State(BoundedState):
+class State(BoundedState, JudgedState):
     """A model that is invariant under scaling each feature.
 
     ``columns.weight`` holds ``h`` and ``columns.G`` the sum of squared ``c g x``. The average of the weights played is
@@ -115,18 +122,30 @@ class State(BoundedState):
     centred, or not 0: when its values grow late, the rows before count for next to nothing.
     """
 
+    def latest(self):
+        """As of any model."""
+        if not self.rule.judged:
+            return super().latest()
+        rule = replace(self.rule, averaged=False, judged=False)
+        latest = replace(self, rule=rule, cached=None)
+        latest.begin_to_judge(rule)
+        return latest
+
     def unit_free_weight(self):
-        """``u`` to predict with, in units of the target: the average, or what a row of zeros would be played with."""
+        """``u`` to predict with, in units of the target: the average, what is played of a row of zeros, or both."""
         rule, columns, size, largest_weight = self.rule, self.columns, self.size(), self.largest_weight or 1.0
         with np.errstate(all="ignore"):
-            if rule.averaged:
-                u = columns.past / positive(columns.credit) * size
+            average = columns.past / positive(columns.credit) * size if rule.averaged else None
+            if rule.averaged and not rule.judged:
+                u = average
             elif rule.update == "potential":
                 n_columns = self.n_columns
                 u = potential(columns.weight, size, max(self.t, TINY), largest_weight, rule.alpha, n_columns, 0.0)
             else:
                 root = scinol_root(columns.G, size, largest_weight)
                 u = scinol(rule.update, columns.weight, root, columns.beta, size, largest_weight)
+            if rule.judged:
+                u = u - (1.0 - self.share_of_latest())[:, None] * (u - average)
             return u * self.unit()[:, None]
 
 

@@ -36,13 +36,9 @@ def _merge(parts, power):
     for state in everyone:
         if rule.adaptive:
             state.columns.multiply({"G": (merged.gradient_lift / state.gradient_lift)[:, None] ** 2})
-    for name in ("mixture", "trust"):
-        mixture = getattr(merged, name)
-        excess = parts.total(lambda state, name=name: getattr(state, name).excess)
-        mixture.excess[:] = excess - excess.min(axis=1, keepdims=True, initial=np.inf)
-        mixture.gap[:] = parts.total(lambda state, name=name: getattr(state, name).gap)
-    merged.due[:] = np.maximum(parts.total(lambda state: state.due), 0.0)
-    merged.waiting = max(parts.total(lambda state: state.waiting), 0.0)
+    first, *others = (state.mixture for state in parts.states)
+    merged.mixture = first.merged(others, parts.base.mixture)
+    merged.merge_judged(parts)
     if rule.adaptive:
         start = parts.base.columns.G
         own = [state.columns.G - start for state in parts.states]

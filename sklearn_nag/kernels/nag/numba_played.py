@@ -26,7 +26,6 @@ from ..compiled.handover import NOTHING_KEPT, plain
 from ..compiled.heads import (
     AVERAGE,
     CLIPPED,
-    EXPERT_LOSS,
     HIGH,
     LATEST,
     LOSS,
@@ -35,7 +34,6 @@ from ..compiled.heads import (
     PLAYED,
     PLAYED_LEAST,
     PLAYED_MOST,
-    SHARE,
     TARGET,
     UNIT,
 )
@@ -51,12 +49,13 @@ from ..compiled.losses import (
     loss_constants,
     loss_of,
 )
-from ..compiled.mixture import expert_shares, fade, judge, mix, suffer
+from ..compiled.mixture import fade, judge, mix
 from ..compiled.targets import ORIGIN
+from ..compiled.trust import Trust, end_round, share_average, total_loss
 from ..compiled.vectors import WIDTH, anywhere, eight, load, maximum, minimum, store, where
 from ..state.fading import fades_per_weight
+from ..state.judged import ROUND
 from ..state.lifts import LARGEST
-from .rule import ROUND
 
 AT_ONCE = 2**17  # numbers that are noted before rows are played, which then are in a cache still
 PER_HEAD, PER_TARGET = 3, 5  # numbers that are noted, after the weight of the row
@@ -206,33 +205,6 @@ def lose(results, line, loss, p, y, of_target, unit):
             results[line, i], _ = loss_and_gradient(loss.code, results[line, i], results[PREDICTED, i], y_i)
 
 
-@fast
-def total_loss(before, loss, c):
-    """A sum of losses with that of a row of some weight."""
-    return min(before + min(loss * c, LARGEST), LARGEST)
-
-
-@strict_slow
-def end_round(heads, trust):
-    """Let AdaHedge suffer the losses of a round, as `State.judge`."""
-    trust.waiting[0] = 0.0
-    for group in range(trust.gap.size):
-        expert_shares(heads, trust.excess, trust.gap, group)
-        for k in range(2):
-            heads[EXPERT_LOSS, k] = trust.due[group, k]
-            trust.due[group, k] = 0.0
-        suffer(heads, trust.excess, trust.gap, group)
-    share_average(heads, trust)
-
-
-@strict_slow
-def share_average(heads, trust):
-    """Note the share that the average has in what predicts."""
-    for group in range(trust.gap.size):
-        expert_shares(heads, trust.excess, trust.gap, group)
-        trust.share[group] = heads[SHARE, 1]
-
-
 @strict_slow
 def fade_played(heads, rule, mixture, trust, factor):
     """As `forgetting.fade`, of what is played alone."""
@@ -245,17 +217,6 @@ def fade_played(heads, rule, mixture, trust, factor):
             for k in range(2):
                 trust.due[group, k] *= factor
         share_average(heads, trust)
-
-
-class Trust(NamedTuple):
-    """What is known of the latest weights and their average, the share of the latter, and the group of each head."""
-
-    excess: np.ndarray
-    gap: np.ndarray
-    due: np.ndarray
-    waiting: np.ndarray
-    share: np.ndarray
-    groups: np.ndarray
 
 
 class PlayedRule(NamedTuple):

@@ -14,11 +14,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ...losses import between
-from ..state.lifts import HIGHEST, LARGEST, TINY, all_finite, lift, positive
+from ..state.lifts import HIGHEST, TINY, all_finite, lift, positive
 from ..state.model import Diverged
 from ..vectorized.blocks import learn_by_column, learn_by_segments, learn_in_blocks
 from ..vectorized.columns import read_inputs, running, squared_lengths, visited_by, write_back
-from ..vectorized.targets import count_losses, read_targets
+from ..vectorized.targets import by_set, count_losses, group_losses, read_targets
 from .rule import constrain, damping, ends_of, pace, settle
 
 
@@ -352,12 +352,12 @@ def _play_round(state, loss, rows, c, latest, behind):
     rule = state.rule
     sets = latest, latest - behind, latest - (1.0 - state.share_of_latest()) * behind
     if rule.n_played < rule.n_heads:
-        losses = _losses(loss, _held(sets[2], rows, rule), rows, c, rule)
+        losses = group_losses(rule, loss, _held(sets[2], rows, rule), rows.y, rows.unit, c)
         shares = np.swapaxes(state.mixture.play(losses), 1, 2)
-        sets = (np.add.reduce(shares * _by_set(values, rule), axis=1) for values in sets)
+        sets = (np.add.reduce(shares * by_set(rule, values), axis=1) for values in sets)
     latest, average, mixed = (_held(values, rows, rule) for values in sets)
     if rule.judged:
-        losses = _losses(loss, np.hstack([latest, average]), rows, c, rule)
+        losses = group_losses(rule, loss, np.hstack([latest, average]), rows.y, rows.unit, c)
         state.judge(losses.reshape(len(c), rule.n_groups, 2, -1).transpose(0, 3, 1, 2).reshape(len(c), -1, 2))
     return latest if rule.plays_latest else mixed
 
@@ -368,16 +368,3 @@ def _held(p, rows, rule):
         return p
     n = p.shape[1]
     return between(p, rows.least[:, :n], rows.most[:, :n]) + 0.0 * p
-
-
-def _by_set(values, rule):
-    """Predictions or the like of each row as sets, of which each has one for every target."""
-    return values.reshape(len(values), -1, rule.n_targets)
-
-
-def _losses(loss, p, rows, c, rule):
-    """Losses, of shape (n_rows, n_groups, n_sets), of several sets of predictions for the targets of each row."""
-    p, y, unit = _by_set(p, rule), _by_set(rows.y, rule)[:, :1], positive(_by_set(rows.unit, rule)[:, :1])
-    values = loss.value((loss.margins(p) if loss.coupled else p) / unit, y / unit) * c[:, None, None]
-    totals = np.add.reduce(values.reshape(*values.shape[:2], rule.n_groups, -1), axis=3)
-    return np.minimum(np.swapaxes(totals, 1, 2), LARGEST)

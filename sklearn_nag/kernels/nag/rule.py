@@ -17,9 +17,9 @@ import numpy as np
 from ...constraints import Box, L2Ball, Simplex, WeightedL1Ball
 from ...losses import between
 from ..state.fields import INPUTS, PAST, WEIGHT, Field, G
+from ..state.judged import JudgedState
 from ..state.lifts import LARGEST, LARGEST_LIFT, positive
 from ..state.mixture import Mixture
-from ..state.model import LinearState
 from ..state.rule import LinearRule
 
 STEEPEST = 1e150
@@ -39,7 +39,6 @@ FIELDS = (
     # ``u`` is not 0.
     Field("received", lambda rule: rule.l1 > 0, per_head=True, fades=True),
 )
-ROUND = 32  # rows after which the share of the latest weights changes: exponentials cost more than a narrow row
 
 
 @dataclass(frozen=True)
@@ -172,16 +171,6 @@ class Rule(LinearRule):
         """The heads of some of the experts for some of the targets."""
         return (experts[:, None] * self.n_targets + targets).ravel()
 
-    def groups(self, heads):
-        """Which of those that are judged each of some heads belongs to."""
-        within = heads % self.n_targets % self.n_groups
-        return within if self.mixed else heads // self.n_targets * self.n_groups + within
-
-    @property
-    def n_judged(self):
-        """Number of predictions, or groups of coupled ones, that have a share of the latest weights of their own."""
-        return self.n_played // self.n_targets * self.n_groups if self.judged else 0
-
     @property
     def radius(self):
         """What the rates of the rule have in the place of ``sqrt(t / N)``; 0 where they have that."""
@@ -241,7 +230,7 @@ class Rule(LinearRule):
 
 
 @dataclass(eq=False)
-class State(LinearState):
+class State(JudgedState):
     """A model of the NAG family.
 
     ``columns.weight`` holds ``u`` for adaptive rules, ``theta * lift`` for the others; ``columns.past`` what turns it
@@ -255,12 +244,6 @@ class State(LinearState):
         Clock of the L2 penalty: ``sum c eta_t`` times what the rule normalises it by, without the factor ``eta``.
     mixture : Mixture
         How much each expert is trusted.
-    trust : Mixture
-        How much the latest weights and their average are trusted, where the rule judges them.
-    due : ndarray of shape (n_judged, 2)
-        Losses of the two that ``trust`` has not counted: it does so once in `ROUND` rows.
-    waiting : float
-        Number of these rows.
     gradient_lift : ndarray of shape (n_heads / sharing,)
         Powers of two; ``g' = g * gradient_lift``.
     """
@@ -268,14 +251,7 @@ class State(LinearState):
     N: float = 0.0
     shrinkage: float = 0.0
     mixture: Mixture = field(default_factory=lambda: Mixture(np.zeros((0, 0)), np.zeros(0)))
-    trust: Mixture = field(default_factory=lambda: Mixture(np.zeros((0, 2)), np.zeros(0)))
-    due: np.ndarray = field(default_factory=lambda: np.zeros((0, 2)))
-    waiting: float = 0.0
     gradient_lift: np.ndarray = field(default_factory=lambda: np.zeros(0))
-
-    def __setstate__(self, saved):  # those of earlier versions have a fixed share of the latest weights
-        unjudged = {"trust": Mixture(np.zeros((0, 2)), np.zeros(0)), "due": np.zeros((0, 2)), "waiting": 0.0}
-        super().__setstate__(saved if unjudged.keys() & saved.keys() else {**unjudged, **saved})
 
     @classmethod
     def new(cls, rule, n_features):
@@ -283,29 +259,19 @@ class State(LinearState):
         state = super().new(rule, n_features)
         state.mixture = Mixture(np.zeros((rule.n_groups, rule.experts)), np.zeros(rule.n_groups))
         state.gradient_lift = np.full(rule.n_heads // rule.sharing, LARGEST_LIFT)
-        state._begin_to_judge(rule)
         if isinstance(rule.constraint, Simplex) and n_features > 0 and not rule.target_unit:
             state.columns.weight[:, :n_features] = rule.constraint.radius / n_features
         return state
 
-    def _begin_to_judge(self, rule):
-        self.trust = Mixture(np.zeros((rule.n_judged, 2)), np.zeros(rule.n_judged))
-        self.due, self.waiting = np.zeros((rule.n_judged, 2)), 0.0
-
     def small_arrays(self):
         """Copies of the arrays that do not grow with the columns."""
-        arrays = super().small_arrays()
-        arrays.update(
-            mixture=self.mixture.copy(), gradient_lift=self.gradient_lift.copy(), trust=self.trust.copy(),
-            due=self.due.copy(),
-        )  # fmt: skip
-        return arrays
+        return {
+            **super().small_arrays(), "mixture": self.mixture.copy(), "gradient_lift": self.gradient_lift.copy(),
+        }  # fmt: skip
 
     def clocks(self):
         """The numbers that rows count up, by name."""
-        return {
-            **super().clocks(), "N": self.N, "shrinkage": self.shrinkage, "waiting": self.waiting,
-        }  # fmt: skip
+        return {**super().clocks(), "N": self.N, "shrinkage": self.shrinkage}
 
     def relift_targets(self, factor):
         """Multiply by ``factor`` the targets and what has their unit: weights and, for losses of degree 2, slopes."""
@@ -333,10 +299,8 @@ class State(LinearState):
         To the bit, as the rule of all does not mix them.
         """
         heads = self.rule.heads(experts, np.arange(self.rule.n_targets))
-        state = replace(self._with_heads(heads, rule), targets=self.targets.copy(), loss=self.loss[heads])
-        if rule.judged:
-            state.trust, state.due = self._judged(self.rule.groups(heads)[:: rule.n_targets // rule.n_groups])
-        return state
+        judged = self.judged_heads(self.rule.groups(heads)[:: rule.n_targets // rule.n_groups])
+        return replace(self._with_heads(heads, rule), targets=self.targets.copy(), loss=self.loss[heads], **judged)
 
     def for_targets(self, which):
         """A state with arrays of its own that learns what some targets, not coupled with others, would among all."""
@@ -345,10 +309,7 @@ class State(LinearState):
         subset.targets = self.targets.take(which)
         subset.mixture = Mixture(self.mixture.excess[which], self.mixture.gap[which])
         played = which if self.rule.mixed else heads
-        subset.loss = self.loss[played]
-        if self.rule.judged:
-            subset.trust, subset.due = self._judged(played)
-        return subset
+        return replace(subset, loss=self.loss[played], **self.judged_heads(played))
 
     def put_targets(self, which, subset):
         """Take over what ``subset``, from `for_targets`, has learnt. What targets share is the same in all subsets."""
@@ -364,10 +325,6 @@ class State(LinearState):
         self.gradient_lift[heads] = subset.gradient_lift
         self.frequent = subset.frequent
         vars(self).update(subset.clocks())
-
-    def _judged(self, which):
-        """What is known of the latest weights and their average, for some of those that are judged."""
-        return Mixture(self.trust.excess[which], self.trust.gap[which]), self.due[which]
 
     def _with_heads(self, heads, rule):
         """New state by ``rule`` with the columns, lifts and clocks of some of the heads."""
@@ -388,7 +345,7 @@ class State(LinearState):
             self.rule = rule
             return
         if rule.n_judged != self.rule.n_judged:
-            self._begin_to_judge(rule)
+            self.begin_to_judge(rule)
         columns = self.columns
         columns.settle()
         if self.rule.averaged:  # keep the sum itself until averaging goes on
@@ -409,25 +366,9 @@ class State(LinearState):
             rule = replace(rule, judged=False, last=self.rule.last)
         return super().goes_on_by(rule)
 
-    # -- the latest weights and their average
-
     def share_of_latest(self):
         """Share of the latest weights in what predicts, for each head."""
-        if not self.rule.judged:
-            return np.full(self.rule.n_heads, self.rule.last)
-        return self.trust.weights()[self.rule.groups(np.arange(self.rule.n_heads)), 0]
-
-    def rest_of_round(self):
-        """How many rows are still to be judged before the share changes."""
-        return max(1, math.ceil(ROUND - self.waiting))
-
-    def judge(self, losses):
-        """Count losses of rows of a round, of shape (n_rows, n_judged, 2); AdaHedge suffers those of all at once."""
-        self.due[:] = np.minimum(np.add.accumulate(np.concatenate([self.due[None], losses]))[-1], LARGEST)
-        self.waiting += float(len(losses))
-        if self.waiting >= ROUND:
-            self.trust.suffer(self.trust.weights(), self.due)
-            self.due[:], self.waiting = 0.0, 0.0
+        return super().share_of_latest() if self.rule.judged else np.full(self.rule.n_heads, self.rule.last)
 
     # -- what the arrays stand for
 

@@ -94,6 +94,7 @@ class LinearRule:
     damps = False
     sharing = 1
     robust = False
+    judged = False
     outlying = 32.0
     log_link = False
     constraint: Any = None
@@ -148,6 +149,16 @@ class LinearRule:
         if self.normalization == "rms":
             return np.sqrt(t)
         return np.sqrt(np.sqrt(np.sqrt(t))) if self.normalization == "auto" else np.ones_like(t)
+
+    def groups(self, heads):
+        """Which of those that are judged each of some heads belongs to."""
+        within = heads % self.n_targets % self.n_groups
+        return within if self.mixed else heads // self.n_targets * self.n_groups + within
+
+    @property
+    def n_judged(self):
+        """Number of predictions, or groups of coupled ones, that have a share of the latest weights of their own."""
+        return self.n_played // self.n_targets * self.n_groups if self.judged else 0
 
     @property
     def by_latest(self):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...losses import FARTHEST, NOTHING, ZERO, between
-from ..state.lifts import LARGEST, TINY
+from ..state.lifts import LARGEST, TINY, positive
 from ..state.targets import LARGEST_GROWTH, PER_ROW, widened, widened_rates, with_room
 from .columns import running
 
@@ -306,3 +306,32 @@ def suffer_bounded(state, loss, target_rows, i, p):
     if bound is None:
         bound = np.maximum(state.largest_gradient, np.abs(g), out=state.largest_gradient)
     return between(g / np.where(bound > 0, bound, 1.0), -1.0, 1.0)
+
+
+def play(state, loss, target_rows, i, c, latest, average):
+    """What is played for row ``i`` of weight ``c``, of ``sum u z`` by the latest weights and by their average.
+
+    The model is a `JudgedState`; where its rule is ``judged``, it counts what the two lose.
+    """
+    rule, rows = state.rule, target_rows
+    played = latest if rule.plays_latest or not rule.averaged else average
+    if not rule.judged:
+        return played
+    if not rule.plays_latest:
+        played = latest - (1.0 - state.share_of_latest()) * (latest - average)
+    held = between(rows.mean_before[i] + rows.unit_before[i] * np.stack([latest, average]), rows.least[i], rows.most[i])
+    state.judge(group_losses(rule, loss, held.reshape(1, -1), rows.y[i : i + 1], rows.unit[i : i + 1], np.array([c])))
+    return played
+
+
+def by_set(rule, values):
+    """Predictions or the like of each row as sets, of which each has one for every target."""
+    return values.reshape(len(values), -1, rule.n_targets)
+
+
+def group_losses(rule, loss, p, y, unit, c):
+    """Losses, of shape (n_rows, n_groups, n_sets), of sets of predictions for targets, both in a unit, by row."""
+    p, y, unit = by_set(rule, p), by_set(rule, y)[:, :1], positive(by_set(rule, unit)[:, :1])
+    values = loss.value((loss.margins(p) if loss.coupled else p) / unit, y / unit) * c[:, None, None]
+    totals = np.add.reduce(values.reshape(*values.shape[:2], rule.n_groups, -1), axis=3)
+    return np.minimum(np.swapaxes(totals, 1, 2), LARGEST)

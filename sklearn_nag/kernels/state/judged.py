@@ -1,0 +1,96 @@
+"""Models that predict by their latest weights and by the average of those they had, as each has been right so far."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .lifts import LARGEST
+from .mixture import Mixture
+from .model import LinearState
+
+ROUND = 32  # rows after which the share of the latest weights changes: exponentials cost more than a narrow row
+
+
+def _no_mixture():
+    return Mixture(np.zeros((0, 2)), np.zeros(0))
+
+
+@dataclass(eq=False)
+class JudgedState(LinearState):
+    """Base of the models whose latest weights and their average share in predictions, where the rule is ``judged``.
+
+    Attributes
+    ----------
+    trust : Mixture
+        How much the latest weights and their average are trusted, in this order, for each group of heads.
+    due : ndarray of shape (n_judged, 2)
+        Losses of the two that ``trust`` has not counted: it does so once in `ROUND` rows.
+    waiting : float
+        Number of these rows.
+    """
+
+    trust: Mixture = field(default_factory=_no_mixture)
+    due: np.ndarray = field(default_factory=lambda: np.zeros((0, 2)))
+    waiting: float = 0.0
+
+    def __setstate__(self, saved):  # those of earlier versions have a fixed share of the latest weights
+        unjudged = {"trust": _no_mixture(), "due": np.zeros((0, 2)), "waiting": 0.0}
+        super().__setstate__(saved if unjudged.keys() & saved.keys() else {**unjudged, **saved})
+
+    @classmethod
+    def new(cls, rule, n_features):
+        """State before the first row."""
+        state = super().new(rule, n_features)
+        state.begin_to_judge(rule)
+        return state
+
+    def begin_to_judge(self, rule):
+        """Trust the latest weights and their average alike, for what a rule judges."""
+        self.trust = Mixture(np.zeros((rule.n_judged, 2)), np.zeros(rule.n_judged))
+        self.due, self.waiting = np.zeros((rule.n_judged, 2)), 0.0
+
+    def adopt(self, rule):
+        """As of any model."""
+        if rule.n_judged != self.rule.n_judged:
+            self.begin_to_judge(rule)
+        super().adopt(rule)
+
+    def small_arrays(self):
+        """Copies of the arrays that do not grow with the columns."""
+        return {**super().small_arrays(), "trust": self.trust.copy(), "due": self.due.copy()}
+
+    def clocks(self):
+        """The numbers that rows count up, by name."""
+        return {**super().clocks(), "waiting": self.waiting}
+
+    def judged_heads(self, which):
+        """``trust`` and ``due`` of some of those that are judged, by name; nothing where the rule does not judge."""
+        if not self.rule.judged:
+            return {}
+        return {"trust": Mixture(self.trust.excess[which], self.trust.gap[which]), "due": self.due[which]}
+
+    def share_of_latest(self):
+        """Share of the latest weights in what predicts, for each head."""
+        return self.trust.weights()[self.rule.groups(np.arange(self.rule.n_heads)), 0]
+
+    def rest_of_round(self):
+        """How many rows are still to be judged before the share changes."""
+        return max(1, math.ceil(ROUND - self.waiting))
+
+    def judge(self, losses):
+        """Count losses of rows of a round, of shape (n_rows, n_judged, 2); AdaHedge suffers those of all at once."""
+        self.due[:] = np.minimum(np.add.accumulate(np.concatenate([self.due[None], losses]))[-1], LARGEST)
+        self.waiting += float(len(losses))
+        if self.waiting >= ROUND:
+            self.trust.suffer(self.trust.weights(), self.due)
+            self.due[:], self.waiting = 0.0, 0.0
+
+    def merge_judged(self, parts):
+        """Become judged by the rows of all `sklearn_nag.kernels.state.merging.Parts`, of which this is to be made."""
+        first, *others = (state.trust for state in parts.states)
+        self.trust = first.merged(others, parts.base.trust)
+        self.due = np.maximum(parts.total(lambda state: state.due), 0.0)
+        self.waiting = max(parts.total(lambda state: state.waiting), 0.0)

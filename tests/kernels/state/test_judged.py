@@ -1,0 +1,108 @@
+"""Shares of the latest weights and their average, of learners without a learning rate, by AdaHedge written out."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from sklearn_nag import config_context, losses
+from sklearn_nag.kernels import learn, predict
+from sklearn_nag.kernels.state.judged import ROUND
+
+from ..bounded_helpers import make_state, progressive
+from ..helpers import LOSSES, on_both
+from ..nag.default_reference import AdaHedge
+
+
+def log_losses(margins, y):
+    """Of each row and target."""
+    return np.logaddexp(0.0, -y * margins)
+
+
+def softmax_losses(margins, y):
+    """The same, all of it in the class that came true."""
+    true = np.where(y > 0, margins, 0.0).sum(axis=1, keepdims=True)
+    return np.where(y > 0, np.log(np.exp(margins).sum(axis=1, keepdims=True)) - true, 0.0)
+
+
+def half_squares(p, y):
+    return 0.5 * (p - y) ** 2
+
+
+VALUES = {"log_loss": log_losses, "softmax": softmax_losses, "squared_error": half_squares}
+KINDS = [("coordinatewise", update) for update in ("scinol1", "scinol2")]
+CASES = itertools.product(KINDS, VALUES)
+
+
+def rows_of(rng, loss, n=150):
+    X = rng.normal(size=(n, 3)) * [1.0, 1e3, 1e-3]
+    score = X @ [1.0, -1e-3, 500.0] + rng.normal(size=n)
+    if loss == "softmax":
+        return X, np.where(np.arange(3) == rng.integers(3, size=(n, 1)), 1.0, -1.0)
+    several = np.column_stack([score, rng.normal(size=n)])
+    return X, np.sign(several) if loss == "log_loss" else several
+
+
+def mixed(latest, average, lost, c):
+    """What is played of two series of predictions: by shares of losses in rounds, a group of targets at a time."""
+    n, n_targets = latest.shape
+    played, groups = np.empty(latest.shape), lost[0].shape[1]
+    for group in range(groups):
+        hedge, due, own = AdaHedge(2), [0.0, 0.0], slice(group, n_targets if groups == 1 else group + 1)
+        for i in range(n):
+            of_latest, of_average = hedge.shares()
+            played[i, own] = of_latest * latest[i, own] + of_average * average[i, own]
+            due = [total + c[i] * values[i, group] for total, values in zip(due, lost)]
+            if (i + 1) % ROUND == 0:
+                hedge.suffer(due)
+                due = [0.0, 0.0]
+    return played, hedge.shares()
+
+
+@pytest.mark.parametrize(("kind", "loss", "kernel"), on_both(CASES, 4))
+def test_both_are_trusted_by_what_they_have_lost(rng, kind, loss, kernel):
+    X, y = rows_of(rng, loss)
+    c = rng.integers(1, 4, len(X)) * 0.5
+    options = {"kind": kind, "n_targets": y.shape[1], "loss": LOSSES[loss]}
+    with config_context(kernel=kernel):
+        states = [make_state(3, averaged=averaged, **options) for averaged in (False, True)]
+        latest, average = (progressive(state, X, y, c, loss=loss) for state in states)
+        both = make_state(3, judged=True, **options)
+        played = progressive(both, X, y, c, loss=loss)
+        lost = [VALUES[loss](p, y) for p in (latest, average)]
+        if loss == "softmax":
+            lost = [values.sum(axis=1, keepdims=True) for values in lost]
+        expected, shares = mixed(latest, average, lost, c)
+        np.testing.assert_allclose(played, expected, rtol=1e-9, atol=1e-12)
+        assert 0.0 < both.share_of_latest()[-1] < 1.0
+        np.testing.assert_allclose(both.share_of_latest()[-1], shares[0], rtol=1e-7)
+        # What is learnt does not depend on what is played.
+        assert np.array_equal(both.columns.weight, states[0].columns.weight)
+        apart = [predict(state, X) for state in states]
+        of_latest = both.share_of_latest()
+        np.testing.assert_allclose(
+            predict(both, X), of_latest * apart[0] + (1.0 - of_latest) * apart[1], rtol=1e-9, atol=1e-12
+        )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_latest_weights_can_be_played_alone(rng, kind):
+    """As theorems are about them; the model goes on as if it had played both."""
+    X, y = rows_of(rng, "log_loss", 40)
+    played = np.empty((40, 2))
+    both, other = (make_state(3, kind, 2, judged=True) for _ in range(2))
+    learn(both, losses.Log(), X, y, predictions=played, latest=True)
+    latest = progressive(make_state(3, kind, 2, averaged=False), X, y)
+    assert np.array_equal(played, latest)
+    progressive(other, X, y)
+    assert both.waiting == other.waiting == 40 - ROUND
+    assert np.array_equal(both.due, other.due)
+    assert np.array_equal(both.trust.gap, other.trust.gap)
+    assert np.array_equal(predict(both.latest(), X), predict(make_like(both), X))
+
+
+def make_like(state):
+    """The same model by a rule that neither averages nor judges."""
+    copied = state.copy()
+    copied.adopt(copied.latest().rule)
+    return copied
