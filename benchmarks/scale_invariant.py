@@ -11,9 +11,12 @@ accuracies, or R^2 for regression, after one pass over raw features:
 * the columns of peers in the file ``scores.csv`` that ``benchmarks.out_of_the_box`` writes for the same splits, with
   ``--peers``.
 
-``--alphas`` prints instead the score of the potential for several ``potential_alpha``.
+``--alphas`` prints instead the score of the potential for several ``potential_alpha``, ``--limits`` scores of rows that
+are made up, where learners without a learning rate have difficulties: of counts and amounts D^2 of their losses, else
+R^2, of 4,000 other rows; medians of five seeds, and the least and the largest.
 """
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -67,15 +70,65 @@ def potentials(parts, regression, seed):
     return row
 
 
+def made_up(rng):
+    """Yield a name, parameters, and features, targets and weights of the rows to learn, and of the others."""
+
+    def halves(name, X, y, n, weight=None, **parameters):
+        weight = np.ones(len(y)) if weight is None else weight
+        return name, parameters, *((X[part], y[part], weight[part]) for part in (slice(n), slice(n, None)))
+
+    X, few, wide = rng.normal(size=(6000, 5)), rng.normal(size=(4200, 200)), rng.normal(size=(4400, 400))
+    mean, noise = np.exp(0.5 * X @ rng.normal(size=5)), 0.1 * rng.normal(size=8000)
+    yield halves("2,000 counts", X, rng.poisson(mean), 2000, loss="poisson")
+    yield halves("2,000 amounts", X, rng.gamma(2.0, mean / 2.0), 2000, loss="gamma")
+    X = rng.normal(size=(8000, 5))
+    y = X @ rng.normal(size=5) + noise
+    for sigma in (2, 3):
+        name = f"4,000 log-normal weights, sigma {sigma}"
+        yield halves(name, X, y, 4000, rng.lognormal(0.0, sigma, 8000))
+    yield halves("50 rows, 200 columns", few, few @ rng.normal(size=200) + rng.normal(size=4200), 50)
+    yield halves("200 rows, 400 columns", wide, wide @ rng.normal(size=400) + rng.normal(size=4400), 200)
+    X = np.column_stack([rng.normal(size=(8000, 3)), rng.random((8000, 20)) < 1 / 200])
+    yield halves("20 rare columns", X, X[:, :3].sum(axis=1) + 3.0 * X[:, 3:] @ rng.normal(size=20) + noise, 4000)
+
+
+def limits():
+    """Scores of rows that are made up, for each learner."""
+    learners = {
+        "scinol2": ScaleInvariantRegressor,
+        "potential": partial(ScaleInvariantRegressor, update="potential"),
+        "full": partial(ScaleInvariantRegressor, invariance="full"),
+        "NAG": NAGRegressor,
+    }
+    found = {}
+    for seed in range(5):
+        for name, parameters, rows, (X, y, _) in made_up(np.random.default_rng(seed)):
+            scores = {learner: make(**parameters).partial_fit(*rows).score(X, y) for learner, make in learners.items()}
+            scores["scinol2, fit"] = ScaleInvariantRegressor(**parameters, random_state=seed).fit(*rows).score(X, y)
+            found.setdefault(name, []).append(scores)
+    summaries = {name: pd.DataFrame(scores).quantile([0.5, 0.0, 1.0]).round(2) + 0.0 for name, scores in found.items()}
+    table = {
+        name: summary.apply(lambda of: "{:.2f} ({:.2f} to {:.2f})".format(*of)) for name, summary in summaries.items()
+    }
+    return pd.DataFrame(table).T
+
+
 def main():
     """Print the table, and save it where asked."""
     parser = parser_of(__doc__)
     parser.add_argument("--data-dir", type=Path, help="folder with the files that benchmarks.data names")
-    parser.add_argument("--output", type=new_folder, help="folder for scale_invariant.csv or alphas.csv")
+    parser.add_argument("--output", type=new_folder, help="folder for the table that is printed")
     parser.add_argument("--peers", type=Path, help="scores.csv of benchmarks.out_of_the_box")
     parser.add_argument("--quick", action="store_true", help="bundled data, one shuffle")
     parser.add_argument("--alphas", action="store_true", help="compare constants of the potential instead")
+    parser.add_argument("--limits", action="store_true", help="rows that are made up instead")
     options = parser.parse_args()
+    if options.limits:
+        table = limits()
+        print(table.to_string())
+        if options.output:
+            table.to_csv(options.output / "scale_invariant_limits.csv", index_label="rows")
+        return
     sets = dict(BUNDLED)
     if options.data_dir and not options.quick:
         sets |= FILES
