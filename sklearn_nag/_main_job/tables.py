@@ -18,7 +18,7 @@ from .._extras import how_to_install
 from ..preprocessing import DateEncoder, NumberReader, OnlinePipeline, prepare
 from ..preprocessing._frames import DATES, NUMBERS, WORDS, read_table
 from ..preprocessing._numbers import NumberForm
-from ..preprocessing._prepare import KINDS, LEFT_OUT, TEXT, choose
+from ..preprocessing._prepare import EPOCHS, KINDS, LEAST_READ, LEFT_OUT, TEXT, are_days, choose
 from ..streams._read import check_encoding
 from ..streams._sources import check_names
 
@@ -73,9 +73,8 @@ def read_own(path, target, *, most_rows, folds, encoding="utf-8", choices=None):
     notes = [f"{path}: {len(frame)} rows, {frame.shape[1]} columns"]
     if not _is_number(frame[target]):  # truths among them, with gaps or without
         frame[target] = frame[target].dropna().astype(str).astype(object).reindex(frame.index)
-    target_reader = _target_reader(frame[target], choices.kinds.get(target))
-    if target_reader is not None:
-        frame[target] = _made_by(target_reader, frame[target])
+    asked = choices.kinds.get(target)
+    target_reader, frame[target], of_target = _read_target(frame[target], asked)
     rows = frame[frame[target].notna()]
     if len(rows) < len(frame):
         notes.append(f"  {len(frame) - len(rows)} rows left out, which have no {target!r}")
@@ -98,7 +97,9 @@ def read_own(path, target, *, most_rows, folds, encoding="utf-8", choices=None):
         notes.append(f"  {most_rows} {how} (--rows)")
         rows = rows.tail(most_rows) if time is not None else rows.sample(most_rows, random_state=0)
     y = rows.pop(target)
-    is_classification = not _is_number(y) or (choices.kinds.get(target) != NUMBERS and _are_classes(y))
+    is_classification = not _is_number(y) or (asked != NUMBERS and _are_classes(y))
+    if not is_classification and asked is None and are_days(y.to_numpy(np.float64)):
+        raise ValueError(_no_dates(target, f", such as {y.iloc[0]:.0f}", [NUMBERS, WORDS]))
     more = ""
     if is_classification:
         frequent = y.map(y.value_counts()) >= 2
@@ -113,7 +114,7 @@ def read_own(path, target, *, most_rows, folds, encoding="utf-8", choices=None):
     if len(y) < 2 * folds:
         raise ValueError(f"{path} has {len(y)} rows to learn from; --folds {folds} needs at least {2 * folds}.")
     kind = f"classification, {y.nunique()} classes" if is_classification else "regression"
-    notes.append(f"  {target!r} is the target: {kind}")
+    notes.append(f"  {target!r} is the target: {kind}{of_target}")
     notes += [f"  {as_options(note)}" for note in of_columns]
     if time is not None:
         notes.append(
@@ -161,15 +162,35 @@ def _check_choices(choices, frame, path, target):
         raise ValueError("--time and --shuffle do not go together: only one says that rows have an order.")
 
 
-def _target_reader(values, kind):
-    """What makes numbers of targets that are words for numbers, and not asked to be words; or None."""
+def _read_target(values, kind):
+    """What makes numbers of targets that are words for numbers, and not asked to be words, or None.
+
+    And the targets that come of it, and what a note says of them.
+    """
     if _is_number(values) or kind == WORDS:
-        return None
-    choice = choose(read_table(values.to_frame()).columns[0], kind)
+        return None, values, ""
+    column = read_table(values.to_frame()).columns[0]
+    choice = choose(column, kind, least=LEAST_READ)
+    names_rows = choice.kind == LEFT_OUT and choice.form is not None  # which a target never does
+    if names_rows or choice.form in EPOCHS:  # numbers that may be seconds, or may not
+        choice = choose(column, NUMBERS, least=LEAST_READ)
     if choice.kind == DATES and choice.has_days:
-        how = f"--as {shlex.quote(f'{values.name}={WORDS}')} takes each for a class"
-        raise ValueError(f"the target {values.name!r} holds dates: targets are numbers or words; {how}.")
-    return NumberReader(**(choice.form or NumberForm())._asdict()) if choice.kind == NUMBERS else None
+        raise ValueError(_no_dates(values.name, "", [WORDS]))
+    if choice.kind != NUMBERS:
+        return None, values, ""
+    how = {"errors": "missing"} if choice.has_others else {}
+    reader = NumberReader(**(choice.form or NumberForm())._asdict(), **how)
+    numbers = _made_by(reader, values)
+    if choice.has_others and kind is None and _are_classes(numbers.dropna()):
+        return None, values, ""  # few words beside few numbers may be classes, too
+    return reader, numbers, f", {choice.note}"
+
+
+def _no_dates(target, such, kinds):
+    """What is said of a target of dates, and of the ``kinds`` that it may be asked to be."""
+    takes = {NUMBERS: "takes them for numbers", WORDS: "takes each for a class"}
+    how = ", ".join(f"--as {shlex.quote(f'{target}={kind}')} {takes[kind]}" for kind in kinds)
+    return f"the target {target!r} holds dates{such}: targets are numbers or words; {how}."
 
 
 def _time(frame, kinds, drop):
@@ -256,7 +277,7 @@ def _check_sizes(frame, path):
     for name in frame.select_dtypes("number"):
         sizes = frame[name].abs()
         if sizes.max() >= LARGEST:
-            row = int(sizes.to_numpy().argmax())
+            row = int(np.nanargmax(sizes.to_numpy()))
             raise ValueError(
                 f"{path} has {frame[name].iloc[row]:g} in column {name!r}, data row {row + 1}; numbers must be "
                 f"finite and below {LARGEST:g} in size."

@@ -4,7 +4,8 @@ Batches are read by sklearn_nag.streams.read_batches and learnt by fit_stream, s
 The first 100,000 rows decide what is made of each column (numbers, words, dates, money, text, missing values), and a
 line says so of each; the model knows its columns. svmlight files hold numbers, which are taken as they are. Without
 --estimator a first pass over the target decides: words, digits with leading zeros among them, or at most 20 different
-whole numbers, are classes, anything else is a quantity. --as says which it is.
+whole numbers, are classes, anything else is a quantity; words among numbers and dates are errors. --as says which it
+is.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import re
 import time
 import warnings
 import zlib
+from collections import Counter
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 
@@ -27,10 +30,10 @@ from .. import estimators
 from .._extras import needed
 from ..preprocessing._frames import NUMBERS, WORDS
 from ..preprocessing._numbers import is_missing_word
-from ..preprocessing._prepare import TEXT, are_numbers
+from ..preprocessing._prepare import TEXT, are_days, beside_numbers
 from ..streams import Batches, fit_stream, read_batches
 from ..streams._read import ROWS_SHOWN, TARGETS_ALONE
-from ..streams._sources import FORMATS, suffixes
+from ..streams._sources import FORMATS, find_paths, suffixes
 from ..streams._whole import check_writable, clear_beside, write_whole
 from .tables import LEADING_ZERO, MOST_CLASSES, add_choices, as_options, kinds_of
 
@@ -208,11 +211,14 @@ def learner(options):
     targets = targets_of(batches_of(options, None if options.target is None else TARGETS_ALONE), what)
     if of_quantities:
         if next(targets, np.empty(0)).dtype.kind in "US":
-            raise ValueError(f"{name} needs numbers as targets; {what} holds words.")
+            word = _first_no_number(partial(first_word, options))
+            such = f", such as {word}" if word else ""
+            raise ValueError(f"{name} needs numbers as targets; {what} holds words{such}.")
     elif classes is not None:
         classes = as_targets(classes, next(targets, np.empty(0)))
     else:
-        classes = find_classes(targets, what, surely=name is not None or kind == WORDS)
+        find = partial(first_word, options)
+        classes = find_classes(targets, what, surely=name is not None or kind == WORDS, find=find)
         if may_be_codes and classes is not None and classes.dtype.kind == "f" and keep_codes(options):
             return learner(options)
     name = name or ("NAGRegressor" if classes is None else "NAGClassifier")
@@ -227,6 +233,21 @@ def keep_codes(options, n_batches=None):
     if has_codes:
         options.kinds = [*options.kinds, f"{options.target}={WORDS}"]
     return has_codes
+
+
+def first_word(options, is_it):
+    """The first word of the target that is such a one, and where it is, in words; None if there is none."""
+    for path in find_paths(options.files):
+        n_rows = 0
+        # As a feature a target has all rows, also those without a value.
+        whole = {"columns": [options.target], "frames": True, "words": [options.target]}
+        for X, _ in read_batches(path, **whole, **reading(options)):
+            words = X.column(options.target).to_pylist()
+            row = next((row for row, word in enumerate(words) if word is not None and is_it(word)), None)
+            if row is not None:
+                return f"{words[row]!r} in {path}, data row {n_rows + row + 1}"
+            n_rows += len(words)
+    return None
 
 
 def target_of(options):
@@ -273,42 +294,79 @@ def as_targets(words, targets):
     return np.array(values).astype(targets.dtype)
 
 
-def find_classes(batches, what, surely):
+def find_classes(batches, what, surely, find=None):
     """Classes among batches of targets, sorted; None for quantities. Errors call them ``what``.
 
-    They may ``surely`` be classes, however many there are and whatever they look like.
+    They may ``surely`` be classes, however many there are and whatever they look like. ``find`` is as `first_word` of
+    some options.
     """
-    found, n_rows = None, 0
+    found, n_rows, counts = None, 0, Counter()
     for targets in batches:
-        found = np.unique(targets if found is None else np.concatenate([found, targets]))
+        some, times = np.unique(targets, return_counts=True)
+        found = some if found is None else np.unique(np.concatenate([found, some]))
         n_rows += len(targets)
         if surely:
             _check_classes(found, what)
         elif found.dtype.kind in "US":
+            counts.update(dict(zip(some.tolist(), times.tolist())))
             if len(found) > MOST_WORDS:
                 break
         elif len(found) > MOST_CLASSES or not _can_be_classes(found).all():
-            return None
-    if not surely and found.dtype.kind in "US":
-        _check_words(found, what)
+            return _quantities(found, what)
+    if counts:
+        _check_words(counts, what, find or (lambda is_it: None))
     if len(found) < 2:
         raise ValueError(f"there is nothing to learn: {what} is {found[0].item()!r} in all rows.")
     numbers = found.dtype.kind not in "USb"
-    return None if not surely and numbers and len(found) > n_rows // 2 else found
+    return _quantities(found, what) if not surely and numbers and len(found) > n_rows // 2 else found
 
 
-def _check_words(words, what):
-    """Raise ValueError for words that look like anything but classes."""
-    named = [word for word in words.tolist() if not is_missing_word(word)]
-    if len(named) > MOST_CLASSES and are_numbers(named):
+def _quantities(values, what):
+    """None, as targets are no classes; raise ValueError where they are dates."""
+    if are_days(values):
         raise ValueError(
-            f"{what} holds words that are numbers, such as {named[-1]!r}: they are learnt as a quantity once "
-            "they are written with a point alone; if they are classes, say --estimator NAGClassifier."
+            f"{what} holds dates, such as {values[0]:.0f}: if they are quantities, say --estimator NAGRegressor; if "
+            "they are classes, say --estimator NAGClassifier."
+        )
+
+
+def _check_words(words, what, find):
+    """Raise ValueError for words that look like anything but classes; ``words`` says how many rows have each."""
+    named = {word: times for word, times in words.items() if not is_missing_word(word)}
+    others = beside_numbers(named) if len(named) > MOST_CLASSES else None
+    if others is not None:
+        classes = "if they are classes, say --estimator NAGClassifier"
+        if any(map(_is_no_number, named)):
+            other = find({*others}.__contains__) if others else None
+        else:  # what makes words of numbers is behind those that were counted
+            other = _first_no_number(find)
+        if other or others:
+            raise ValueError(
+                f"{what} holds numbers, but {other or repr(others[0])}: write a number there, or nothing, which leaves "
+                f"the row out; {classes}."
+            )
+        raise ValueError(
+            f"{what} holds words that are numbers, such as {max(named)!r}: they are learnt as a quantity once "
+            f"they are written as plain numbers, with a point alone; {classes}."
         )
     if len(words) > MOST_WORDS:
         raise ValueError(
             f"{what} holds more than {MOST_WORDS} different words; if they are classes, say --estimator NAGClassifier."
         )
+
+
+def _is_no_number(word):
+    """Whether a word is none that readers of files take for a number."""
+    try:
+        float(word)
+    except ValueError:
+        return True
+    return "_" in word
+
+
+def _first_no_number(find):
+    """What a search finds that is no number; words for missing ones only if there is nothing else."""
+    return find(lambda word: _is_no_number(word) and not is_missing_word(word)) or find(_is_no_number)
 
 
 def _can_be_classes(values):

@@ -45,7 +45,7 @@ DATE_FORMATS = (None, *_DAYS, *(f"{day} {time}" for time in _TIMES for day in _D
 _MARKS = (".", None), (".", ","), (",", None), (",", "."), (".", " "), (",", " "), (".", "'")
 NUMBER_FORMATS = tuple(NumberForm(*marks) for marks in _MARKS)
 _GROUPS = re.compile(r"[^.,\d]*[1-9]\d{0,2}[.,]\d{3}[^.,\d]*")  # which may be thousands, or three decimals
-_EPOCHS = {"seconds": 1.0, "milliseconds": 1e3}  # since 1970, in which times are told
+EPOCHS = {"seconds": 1.0, "milliseconds": 1e3}  # since 1970, in which times are told
 _YEARS = 1900, 2100  # between which four digits are a year, where nobody has said so
 _DOUBTFUL = 2030  # a year from here on, of two digits, may have been in the last century
 _FEWEST_MONTHS = 3  # different ones, that make 201001 a month
@@ -127,10 +127,10 @@ def _of_numbers(column, asked, kept):
             keep = kept.format(name=column.name, kind=kind)
             return choice._replace(kind=LEFT_OUT, note=f"left out: whole numbers that {why} ({keep})")
     if asked in (None, DATES) and times is not None:
-        how = f"{times} since 1970" if times in _EPOCHS else times.replace("%", "")
+        how = f"{times} since 1970" if times in EPOCHS else times.replace("%", "")
         keep = "" if asked else f"; {kept.format(name=column.name, kind=NUMBERS)} as numbers"
         note = f"dates ({how}{keep.replace(' keeps them', ' takes them')})"
-        return choice._replace(kind=DATES, note=note, form=times, has_times=times in _EPOCHS)
+        return choice._replace(kind=DATES, note=note, form=times, has_times=times in EPOCHS)
     ends = f" from {found[0]:.6g} to {found[-1]:.6g}" if len(found) else ""
     return choice._replace(note=f"numbers{ends}")
 
@@ -139,7 +139,7 @@ def _times_in(numbers):
     """The format of sorted numbers that tell times; None for others."""
     if len(numbers) < 2:
         return None
-    for unit, factor in _EPOCHS.items():
+    for unit, factor in EPOCHS.items():
         if factor * _SINCE <= numbers[0] and numbers[-1] <= factor * _UNTIL:
             return unit
     if not (numbers == np.round(numbers)).all():
@@ -209,7 +209,7 @@ def _of_words(column, asked, kept, least):
         why = f"text, or names of rows ({len(counts)} different; {kept.format(name=column.name, kind=WORDS)})"
         return of_words._replace(kind=LEFT_OUT, note=f"left out: {why}")
     note = f"{len(counts)} words"
-    if as_told and values and are_numbers(values):
+    if as_told and values and beside_numbers(values, 1.0) is not None:
         how = kept.format(name=column.name, kind=NUMBERS).replace(" keeps", " takes")
         note += f", as their type says ({how} as numbers)"
     return of_words._replace(note=note)
@@ -217,6 +217,12 @@ def _of_words(column, asked, kept, least):
 
 def _as_quantities(column, counts, choice, asked, kept, least):
     """The choice for words that are numbers with one unit, but for few of them, or None."""
+    how = _unit_among(counts, asked)
+    return None if how is None else _as_numbers(column, counts, choice, asked, kept, least, how)
+
+
+def _unit_among(counts, asked=None):
+    """What is behind most numbers, a unit or a magnitude, as a parameter of `NumberForm`; or None."""
     units: Counter = Counter()
     for word, times in counts.items():
         units[unit_of(word)] += times
@@ -231,7 +237,7 @@ def _as_quantities(column, counts, choice, asked, kept, least):
         if units[unit] < sum(counts.values()) and not any(map(_is_amount, counts)):
             return None  # 25M beside 30 may be a man
         how = {"magnitudes": True}
-    return _as_numbers(column, counts, choice, asked, kept, least, how)
+    return how
 
 
 def _is_amount(word):
@@ -266,9 +272,23 @@ def _as_numbers(column, counts, choice, asked, kept, least, how=None):
     return made._replace(note=note, n_missing=n_missing, n_rows=choice.n_rows, form=form, has_others=bool(others))
 
 
-def are_numbers(words):
-    """Whether words are numbers, all in one of the `NUMBER_FORMATS`, and no codes that begin with 0."""
-    return not _are_codes(words) and _best(dict.fromkeys(words, 1), NUMBER_FORMATS, _finite, 1.0)[1] is not None
+def beside_numbers(counts, least=LEAST_READ):
+    """Words that are no numbers, or None unless those in nearly all rows are, written alike, and no codes.
+
+    ``counts`` is a dict of how many rows have each word, ``least`` the share of them that must be numbers.
+    """
+    for how in () if _are_codes(counts) else ({}, _unit_among(counts)):
+        forms = [] if how is None else [form._replace(**how) for form in NUMBER_FORMATS]
+        _, found, others = _best(counts, forms, _finite, least)
+        if found is not None:
+            return others
+    return None
+
+
+def are_days(numbers):
+    """Whether numbers tell days or months, as 20230228 and 202302 do."""
+    form = _times_in(np.unique(numbers[~np.isnan(numbers)]))
+    return form is not None and form not in EPOCHS
 
 
 def _are_codes(words):

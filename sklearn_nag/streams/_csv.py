@@ -155,8 +155,10 @@ def _header(rows):
     header, rest = rows.cut_first(text)
     try:
         return [name.decode() for name in header], rest
-    except UnicodeDecodeError as error:
-        raise ValueError(f"its header is {error}. Text must be UTF-8, or encoding say what it is") from None
+    except UnicodeDecodeError:
+        raise ValueError(
+            "its header is not UTF-8: say by encoding what it is, such as latin-1, cp1252 or utf-16"
+        ) from None
 
 
 def _next(rows, table, size):

@@ -271,4 +271,8 @@ def _target(column, name, place):
         return y
     if kind_in_arrow(column.type) != NUMBERS:
         raise ValueError(f"the target {name!r} holds {column.type} in {place.where}: targets are numbers or words.")
-    return column.to_numpy(zero_copy_only=False)
+    y = column.to_numpy(zero_copy_only=False)
+    if y.dtype.kind == "f" and (infinite := np.isinf(y)).any():
+        row = place.numbers[int(np.argmax(infinite))] + 1
+        raise ValueError(f"the target {name!r} is infinite in {place.where}, data row {row}: targets must be finite.")
+    return y

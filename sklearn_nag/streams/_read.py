@@ -239,8 +239,8 @@ def read_batches(
         For a source, a target, a ``sample_weight`` or a transformer of another kind.
     ValueError
         For parameters that cannot be used; while reading, for damaged files, rows with too few or too many fields,
-        missing columns, two of one name, missing values, columns that hold neither numbers nor words, and files or
-        frames with other columns than the first.
+        missing columns, two of one name, missing values, infinite targets, columns that hold neither numbers nor words,
+        and files or frames with other columns than the first.
 
     See Also
     --------

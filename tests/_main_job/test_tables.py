@@ -303,3 +303,89 @@ def test_columns_are_features_and_named_once(ugly):
         read(ugly(), choices=Choices(columns=("a", "y")))
     with pytest.raises(ValueError, match="--columns has 2 columns 'a'"):
         read(ugly(), choices=Choices(columns=("a", "a")))
+
+
+@pytest.mark.parametrize(
+    ("form", "note"),
+    [
+        ("¥{:,}", "numbers as '¥10,017,283' is 10017283, from 1.00173e+07 to 2.00766e+07"),
+        ("${:,}", "numbers as '$10,017,283' is 10017283, from"),
+        ("{} kg", "numbers as '10017283 kg' is 10017283, from"),
+        ("{:,}", "numbers as '10,017,283' is 10017283, from"),
+        ("{}%", "numbers from 1.00173e+07 to 2.00766e+07"),
+        ("{}00.00 $", "numbers from 1.00173e+09 to 2.00766e+09"),
+    ],
+)
+@pytest.mark.parametrize("n_twice", [0, 6])
+def test_a_target_never_names_rows(ugly, form, note, n_twice):
+    numbers = [10_017_283 + 170_497 * i for i in range(60)]
+    numbers[30 : 30 + n_twice] = numbers[:n_twice]
+    table = read(ugly(y={i: f'"{form.format(number)}"' for i, number in enumerate(numbers)}))
+    np.testing.assert_array_equal(table.y, np.multiply(numbers, 100 if "00.00" in form else 1))
+    assert not table.is_classification
+    assert f"  'y' is the target: regression, {note}" in "\n".join(table.notes)
+
+
+@pytest.mark.parametrize(
+    ("texts", "note"),
+    [
+        (["4.785 €", "1.250 €"], "numbers from 1.25 to 4.785 (or is '4.785 €' 4785? no number here tells)"),
+        (["$4.50", "€3.50"], "numbers from 3.5 to 4.5 ($ and € alike: nothing is converted)"),
+        (["1.5k", "2M"], "numbers as '1.5k' is 1500, from 1500 to 2e+06"),
+    ],
+)
+def test_the_line_of_the_target_says_how_words_were_read(ugly, texts, note):
+    path = ugly(y={i: texts[i % 2] for i in range(60)})
+    asked = Choices(kinds={"y": "numbers"})
+    assert f"  'y' is the target: regression, {note}" in read(path, choices=asked).notes
+    assert "  'y' is the target: classification, 2 classes" in read(path, choices=Choices(kinds={"y": "words"})).notes
+
+
+@pytest.mark.parametrize("form", ["{}", "${}", "{}.5"])
+@pytest.mark.parametrize("n_words", [1, 3])
+def test_few_words_among_targets_that_are_numbers_are_missing(rng, tmp_path, form, n_words):
+    path, quantities = tmp_path / "own.csv", rng.integers(10, 200, 300)
+    texts = [*map(form.format, quantities[n_words:]), *["tbd"] * n_words]
+    path.write_text("\n".join(["x,y", *(f"{i**0.5},{text}" for i, text in enumerate(texts))]))
+    table = read(path)
+    assert not table.is_classification
+    assert len(table.y) == 300 - n_words
+    rows = f"{n_words} row{'s' * (n_words > 1)}"
+    assert f", but 'tbd' and the like in {rows}, taken as missing" in "\n".join(table.notes)
+    assert f"  {n_words} rows left out, which have no 'y'" in table.notes
+    again = pd.read_csv(path, **table.reading)
+    np.testing.assert_array_equal(table.target_reader.fit_transform(again[["y"]])[:-n_words, 0], table.y)
+    path.write_text(path.read_text() + "\n1.5,tbd" * 3)  # more than 1 %
+    assert read(path).is_classification
+
+
+def test_few_words_among_few_whole_numbers_are_classes(rng, tmp_path):
+    path = tmp_path / "own.csv"
+    for numbers in (["0"], ["0", "1", "2"]):
+        texts = [numbers[i % len(numbers)] for i in range(398)] + ["fraud"] * 2
+        path.write_text("\n".join(["x,y", *(f"{x},{text}" for x, text in zip(rng.normal(size=400), texts))]))
+        assert set(read(path).y) == {*numbers, "fraud"}
+    assert set(read(path, choices=Choices(kinds={"y": "numbers"})).y) == {0.0, 1.0, 2.0}
+
+
+@pytest.mark.parametrize("form", ["{:%Y%m%d}", "{:%Y%m}"])
+def test_days_in_digits_are_no_quantity_unless_one_says_so(ugly, form):
+    days = pd.date_range("2023-01-01", periods=60, freq="MS")
+    path = ugly(y={i: form.format(day) for i, day in enumerate(days)} | {7: ""})
+    how = "--as y=numbers takes them for numbers, --as y=words takes each for a class."
+    first = form.format(days[0])
+    with pytest.raises(ValueError, match=f"'y' holds dates, such as {first}: targets are numbers or words; {how}"):
+        read(path)
+    assert not read(path, choices=Choices(kinds={"y": "numbers"})).is_classification
+    assert not read(ugly(y={i: str(20_240_101 + 37 * i) for i in range(60)})).is_classification
+
+
+def test_an_infinite_number_is_named_beside_missing_ones(ugly):
+    with pytest.raises(ValueError, match="has inf in column 'y', data row 6"):
+        read(ugly(y={2: "", 5: "inf"}))
+
+
+def test_what_may_be_seconds_is_a_quantity_as_a_target(ugly):
+    seconds = {i: str(1_400_000_000 + 7_000_001 * i) for i in range(60)}
+    for y in (seconds, seconds | {0: "$1400000000"}, seconds | {0: "?"}):
+        assert not read(ugly(y=y)).is_classification

@@ -383,6 +383,7 @@ UGLY = {
     "twice.csv": b"a,a,y\n1,2,0\n3,4,1\n5,5,0\n6,6,1\n",
     "latin.csv": "straße,y\n1,0\n2,1\n".encode("latin-1"),
     "same.csv": b"a,y\n1,0\n2,0\n",
+    "endless.csv": b"a,y\n1,0.5\n2,\n3,inf\n4,1\n",
     "words.csv": b"a,y\n1.5,yes\n2.5,no\n",
     "huge.csv": b"a,y\n1,1e31\n2,1e32\n" + b"3,1e32\n" * 9,
     "alone.csv": b"y\n" + b"0\n1\n" * 9,
@@ -453,7 +454,14 @@ UGLY = {
             "contains infinity in column 'a'.* This is of a batch of 4 rows after the first 0",
         ),
         (["twice.csv", "--target", "y"], "2 columns 'a'; names must differ"),
-        (["latin.csv", "--target", "y"], r"latin\.csv .* Text must be UTF-8, or --encoding say what it is\."),
+        (
+            ["latin.csv", "--target", "y"],
+            r"latin\.csv cannot be read: its header is not UTF-8: say by --encoding what it is, such as latin-1, cp",
+        ),
+        (
+            ["endless.csv", "--target", "y"],
+            r"the target 'y' is infinite in endless\.csv, data row 3: targets must be finite\.",
+        ),
         (["same.csv", "--target", "y"], "nothing to learn: the target column 'y' of same.csv is 0.0 in all rows"),
         (["same.csv", "--target", "z"], "no column 'z'; its columns are 'a', 'y'"),
         (["same.csv"], "--target must name the column to predict"),
@@ -537,3 +545,52 @@ def test_nothing_is_said_of_columns_before_an_error(run, capsys):
     with pytest.raises(SystemExit):
         command.main(["train", "rows.csv", "--target", "price", "--drop", "zz"])
     assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+@pytest.mark.parametrize("late", [False, True])
+def test_a_word_among_targets_that_are_numbers_is_named(run, monkeypatch, suffix, late):
+    """Also where it comes after as many words as are counted."""
+    monkeypatch.setattr(training, "MOST_WORDS", 30 if late else 1000)
+    rows = pd.DataFrame({"x": np.sin(range(400)), "y": [str(10 + i * 7 % 190) for i in range(400)]})
+    rows.loc[3, "y"] = None
+    rows.loc[300, "y"] = "tbd"
+    getattr(rows, f"to_{suffix}")(f"rows.{suffix}", index=False)
+    options = [f"rows.{suffix}", "--target", "y", "--batch-size", "64"]
+    where = rf"'tbd' in rows\.{suffix}, data row 301"
+    code, err = run(*options)
+    assert code == 2
+    assert re.search(f"'y' of rows.{suffix} holds numbers, but {where}: write a number there, or nothing, which", err)
+    for asked in (["--as", "y=numbers"], ["--estimator", "NAGRegressor"]):
+        code, err = run(*options, *asked)
+        assert code == 2
+        assert re.search(rf"the target column 'y' of rows.{suffix} holds words, such as {where}\.", err)
+    assert "191 classes" in run(*options, "--as", "y=words")
+
+
+@pytest.mark.parametrize("form", ["${}", "{} kg"])
+def test_a_word_among_amounts_is_named_in_whichever_file_it_is(run, form):
+    rows = pd.DataFrame({"x": np.sin(range(400)), "y": [form.format(10 + i * 7 % 190) for i in range(400)]})
+    rows.to_csv("first.csv", index=False)
+    rows.assign(y=rows["y"].where(rows.index != 9, "tbd")).to_csv("later.csv", index=False)
+    _, err = run("first.csv", "later.csv", "--target", "y")
+    assert "and 1 more holds numbers, but 'tbd' in later.csv, data row 10: write" in err
+    _, err = run("first.csv", "--target", "y")
+    assert "holds words that are numbers, such as " in err
+
+
+def test_words_among_few_numbers_are_classes(run):
+    rows = pd.DataFrame({"x": np.sin(range(400)), "y": ["other", *map(str, np.arange(399) % 3)]})
+    rows.to_csv("rows.csv", index=False)
+    assert "y: 4 classes" in run("rows.csv", "--target", "y")
+
+
+def test_days_in_digits_are_no_quantity_unless_one_says_so(run):
+    for n_days in (10, 400):
+        days = pd.date_range("2023-01-01", periods=n_days).strftime("%Y%m%d")
+        pd.DataFrame({"x": np.sin(range(n_days)), "y": days}).to_csv("rows.csv", index=False)
+        code, err = run("rows.csv", "--target", "y")
+        assert code == 2
+        assert "'y' of rows.csv holds dates, such as 20230101: if they are quantities, say --estimator NAG" in err
+    assert "y: a quantity" in run("rows.csv", "--target", "y", "--estimator", "NAGRegressor")
+    assert "y: a quantity" in run("rows.csv", "--target", "y", "--as", "y=numbers")

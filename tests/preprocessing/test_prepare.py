@@ -103,6 +103,7 @@ OF_A_TYPE = "3 words, as their type says (kinds={'c': 'numbers'} takes them as n
         (pl.Series(HUNDREDS.astype(str), dtype=pl.Categorical), OF_A_TYPE),
         (pl.Series(HUNDREDS.astype(str), dtype=pl.Enum(["100", "101", "102"])), OF_A_TYPE),
         (pd.Categorical(rest(["2023-01-01", "2023-02-01"])), "2 words"),
+        (pd.Categorical([f"{i} kg" for i in HUNDREDS]), OF_A_TYPE),
         (pd.Categorical(HUNDREDS, ordered=True), "numbers from 100 to 102"),
         (pd.Categorical([7] * N), "left out: one value only"),
     ],
@@ -111,7 +112,7 @@ def test_categories_are_words_whatever_they_are(values, note):
     frame = pl.DataFrame if isinstance(values, pl.Series) else pd.DataFrame
     [column] = read_table(frame({"c": values})).columns
     assert choose(column).note == note
-    assert note != OF_A_TYPE or choose(column, "numbers").note == "numbers from 100 to 102"
+    assert note != OF_A_TYPE or choose(column, "numbers").note.endswith(" from 100 to 102")
 
 
 def test_dictionaries_of_arrow_save_room_and_say_nothing():

@@ -663,6 +663,17 @@ def test_batches_of_tables_have_names(tmp_path):
             NAGRegressor().fit(rows, [0.0, 1.0])
 
 
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_infinite_targets_are_named(suffix, tmp_path):
+    rows = pd.DataFrame({"a": range(9), "y": [1.5, np.nan, *range(6), -np.inf]})
+    path = tmp_path / f"rows.{suffix}"
+    getattr(rows, f"to_{suffix}")(path, index=False)
+    for batch_size in (2, 99):
+        batches = read_batches(path, "y", missing_target="drop", batch_size=batch_size)
+        with pytest.raises(ValueError, match=rf"target 'y' is infinite in .*{suffix}, data row 9: targets must be fin"):
+            gathered(batches)
+
+
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
