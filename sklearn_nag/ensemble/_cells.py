@@ -360,7 +360,7 @@ class _LinesCurvesCells(ToldNumbers):
             if n_asleep > 0:
                 responses[place] = np.concatenate([lines[:n_asleep], responses[place][n_asleep:]])
         if self._asleep is not None:
-            (before, own), _ = self._advice(responses[-2:], y)
+            before, own = self._advice(responses[-2:], y)
             losses = [self._weighted_loss(p, y, c) for p in (0.5 * before + 0.5 * own, before)]
             self._asleep = added_up(self._asleep, losses)
             responses = [*responses[:-1], responses[-2]]
@@ -889,3 +889,5 @@ class NAGCellsRegressor(_LinesCurvesCells, HedgeRegressor):  # type: ignore[over
         self._evidence = quantiles.merge(known, None if base is None else base._evidence) if known else None
         lows, highs = zip(self._range, *(model._range for model in others))
         self._range = np.array([np.min(lows, axis=0), np.max(highs, axis=0)])
+        exponents = [model._exponents for model in (self, *others) if model._exponents is not None]
+        self._exponents = np.max(exponents, axis=0) if exponents else None

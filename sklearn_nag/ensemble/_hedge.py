@@ -36,6 +36,10 @@ from ._experts import Expert
 from ._mixture import LARGEST, Mixture
 
 _LEAST_PROBABILITY = np.finfo(np.float64).eps  # as in sklearn.metrics.log_loss
+_ROUNDING = 1e-13  # of forecasts, relative to the sizes of what is added up
+_LAST_DIGITS = 8.0 * np.finfo(np.float64).eps  # of forecasts, relative to themselves, in what is added last
+_LATE = 64  # rows after which forecasts are half as large in the largest of late
+_LEAST_EXPONENT = -1100.0  # of 0, below those of all doubles
 
 DOCS = ALL | entries("""
 eta0 : float, default=1.0
@@ -311,8 +315,12 @@ class HedgeClassifier(ScoresLabels, Mixture):
         return probability / np.add.reduce(probability, axis=1, keepdims=True)
 
     def _advice(self, played, y):
-        """What each expert advises for rows, and the largest size to expect of it: of shape (n_rows, n_groups)."""
-        return np.stack([self._as_advice(response) for response in played]), np.ones((len(y), 1))
+        """What each expert advises for rows: of shape (n_experts, n_rows, n)."""
+        return np.stack([self._as_advice(response) for response in played])
+
+    def _rounding(self, first, y, n_unjudged):
+        """By how much the advice of others may differ from that of the first expert by rounding alone."""
+        return _ROUNDING * first + _LAST_DIGITS  # the second, as 1 less a large probability has few digits
 
     def _loss_of(self, advice, y):
         """Loss of each row's advice, or of mixed advice, of shape (n_rows, n_classes), as a column."""
@@ -439,6 +447,9 @@ class HedgeRegressor(TakesNumbers, Mixture):
     Predictions of the estimators, in learning and in `predict`, are held within the range of the targets so far,
     widened on either side by its own width, so that one that runs away cannot take the mixture with it.
 
+    Losses are in units of the target, so squared errors above 1e154, or below 1e-154, tell no estimators apart: their
+    squares are beyond the range of doubles. Bring targets of such sizes to another unit.
+
     References
     ----------
     .. [1] de Rooij, van Erven, Grünwald and Koolen, "Follow the leader if you can, hedge if you must", JMLR 15, 2014,
@@ -464,6 +475,7 @@ class HedgeRegressor(TakesNumbers, Mixture):
     _losses: tuple[str, ...] = ("squared_error", "absolute_error")
     _multi_output = True
     _method = "predict"
+    _exponents: Any = None  # of the largest forecasts of late; not in models that were saved before
 
     @property
     def _n_groups(self):  # type: ignore[override]
@@ -536,6 +548,7 @@ class HedgeRegressor(TakesNumbers, Mixture):
     def _check_targets(self, y, first):
         if first:
             self._range = None  # least and largest targets
+            self._exponents = None
         return super()._check_targets(y, first)
 
     def _check_means(self, y):  # here, as errors of estimators would name rows of a batch
@@ -552,6 +565,10 @@ class HedgeRegressor(TakesNumbers, Mixture):
             kernels.check_finite("_range", ends)
         if (ends is None) != (self._mixture is None):
             raise ValueError("it has no range of the targets that it has seen")
+        if self._exponents is not None:
+            kernels.check_array("_exponents", self._exponents, (self._n_outputs or 1,))
+            if not (np.abs(self._exponents) <= -_LEAST_EXPONENT).all():
+                raise ValueError("_exponents has entries that no double has")
         if self._evidence is not None:
             quantiles.check("what is known of errors", self._evidence, self._n_outputs or 1)
 
@@ -593,9 +610,33 @@ class HedgeRegressor(TakesNumbers, Mixture):
         return np.minimum(np.maximum(np.where(np.isnan(response), low, response), least), most)
 
     def _advice(self, played, y):
-        """As of classes; the largest size is that of the targets before the row."""
-        low, high = ends = self._ranges(y)[:, :-1]
-        return np.stack([self._held(response, low, high) for response in played]), np.abs(ends).max(axis=0)
+        """As of classes, held within the range of the targets before each row."""
+        low, high = self._ranges(y)[:, :-1]
+        return np.stack([self._held(response, low, high) for response in played])
+
+    def _rounding(self, first, y, n_unjudged):
+        """As of classes.
+
+        Forecasts of learners that know where targets are have the rounding of what they add to that. It is at most as
+        large as the spread of targets, and as forecasts of late: one target that is far off spreads targets for good.
+        """
+        with np.errstate(over="ignore"):
+            low, high = self._ranges(y)[:, n_unjudged + 1 :]
+            size = np.minimum(np.minimum(self._largest_of_late(first), high - low), LARGEST)
+        return _ROUNDING * size + _LAST_DIGITS * np.abs(first)
+
+    def _largest_of_late(self, forecasts):
+        """Largest forecasts up to each row, rounded up to powers of two, that halve after every so many rows.
+
+        Exponents are whole numbers, so that no cut of a stream changes a bit.
+        """
+        n_rows = self._experts[0].n_rows
+        halved = (np.arange(n_rows - len(forecasts), n_rows + 1) // _LATE)[:, None]
+        exponents = np.where(forecasts == 0.0, _LEAST_EXPONENT, np.frexp(forecasts)[1])
+        before = np.full(forecasts.shape[1], _LEAST_EXPONENT) if self._exponents is None else self._exponents
+        raised = np.maximum.accumulate(np.vstack([before + halved[0], exponents + halved[:-1]]))
+        self._exponents = np.maximum(raised[-1] - halved[-1], _LEAST_EXPONENT)
+        return np.ldexp(1.0, np.maximum(raised[1:] - halved[:-1], _LEAST_EXPONENT).astype(int))
 
     def _loss_of(self, advice, y):
         """Loss of each row's advice, or of mixed advice, for each output: of shape (n_rows, n_outputs)."""

@@ -40,7 +40,6 @@ from ..model_selection._streams import count_rows, take_rows
 from ._experts import Expert, NamedEstimators
 
 LARGEST = np.finfo(np.float64).max
-_ROUNDING = 1e-13  # of forecasts, relative to the largest that may be expected
 _MOST_ROWS = 2**14  # played at a time, where this makes no difference
 _MOST_TRANSFORMED = 2**10  # the same, where transformers may make many columns of each row
 _MOST_NARROW, _NARROW = 2**12, 64  # the same, of rows with at most so many columns
@@ -322,20 +321,22 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
 
     def _judge(self, responses, y, c, n_unjudged):
         """Count the losses of what was forecast, but for the first rows; return what was mixed of it."""
-        advice, largest = self._advice(responses, y)
-        advice, largest, y, c = advice[:, n_unjudged:], largest[n_unjudged:], y[n_unjudged:], c[n_unjudged:]
+        advice = self._advice(responses, y)[:, n_unjudged:]
+        rounding = self._rounding(advice[0], y, n_unjudged)
+        y, c = y[n_unjudged:], c[n_unjudged:]
+        losses = np.stack([self._weighted_loss(p, y, c) for p in advice], axis=-1)
         with np.errstate(over="ignore"):  # where they are the same but for rounding, last digits would decide
-            apart = np.abs(advice - advice[:1]).reshape(*advice.shape[:2], self._n_groups, -1).max(axis=-1)
-        are_one = apart <= _ROUNDING * largest
+            are_near = np.abs(advice - advice[:1]) <= rounding
+        are_one = are_near.reshape(*advice.shape[:2], self._n_groups, -1).all(axis=-1)
         advice = np.where(are_one, advice[:1], advice)
         kept = 0.5 ** (c / self._half_life_of_losses)
-        played = losses = np.stack([self._weighted_loss(p, y, c) for p in advice], axis=-1)
+        played = np.where(are_one.transpose(1, 2, 0), losses[..., :1], losses)
         if self._blend is not None:
             against = np.ascontiguousarray(self._against(advice, y).transpose(1, 2, 0))
             blended = kernels.blend(self._blend, against, self._begun_with["loss"], c, kept)
             of_blend = self._weighted_loss(self._mixed(blended.transpose(2, 0, 1), advice), y, c)
             of_blend = np.where(are_one.all(axis=0), losses[..., 0], of_blend)
-            played = np.concatenate([losses, of_blend[..., None]], axis=-1)
+            played = np.concatenate([played, of_blend[..., None]], axis=-1)
         with np.errstate(over="ignore"):
             t = np.add.accumulate(np.append(self._t, c))
         shares = kernels.mix(self._mixture, played, row_weights=np.column_stack([c, t[1:]]), kept=kept)

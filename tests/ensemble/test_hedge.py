@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 from sklearn.decomposition import PCA
 from sklearn.exceptions import DataConversionWarning, NotFittedError
@@ -601,6 +601,105 @@ def test_what_pipelines_are_given_is_looked_at(mixture):
 def test_tags_are_those_of_the_estimators():
     assert get_tags(HedgeRegressor([("a", NAGRegressor()), ("b", NAGRegressor("gamma"))])).target_tags.positive_only
     assert not get_tags(HedgeRegressor()).target_tags.positive_only
+
+
+class Guess(RegressorMixin, BaseEstimator):
+    """Predicts a function of the first column, whatever it learns."""
+
+    def __init__(self, by):
+        self.by = by
+
+    def partial_fit(self, X, y):
+        return self
+
+    def predict(self, X):
+        return self.by(X[:, 0])
+
+
+def guesses(*functions):
+    return [(f"e{i}", Guess(by)) for i, by in enumerate(functions)]
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_one_target_that_is_far_off_does_not_end_the_judging(kernel):
+    """The losses of its own row make differences so large that no other row counts beside it; these are taken away."""
+    y = np.random.default_rng(0).uniform(size=600)
+    far = np.where(np.arange(600) == 5, 1e15, y)
+    with sklearn_nag.config_context(kernel=kernel):
+        model = HedgeRegressor(guesses(lambda x: 0 * x, lambda x: x), loss="absolute_error", batch_size=1)
+        model.partial_fit(y[:, None], far)
+        np.testing.assert_allclose(np.diff(model.expert_losses_), -y[1:].mean(), rtol=1e-2)
+        for mixture in (model._mixture, model._blend):
+            mixture.excess[:] = mixture.gap[:] = 0.0
+        assert model.partial_fit(y[:, None], y).weights_[1] > 0.95
+
+
+def test_far_origins_of_targets_do_not_end_the_judging():
+    """Of targets that are 1 apart where doubles are 0.004 apart."""
+    y = 3e13 + np.random.default_rng(0).normal(size=600)
+    better, worse = y + 0.25, y - 1.0
+    n = np.arange(600.0)[:, None]
+    experts = guesses(lambda x: worse[x.astype(int)], lambda x: better[x.astype(int)])
+    model = HedgeRegressor(experts, batch_size=1).partial_fit(n, y)
+    np.testing.assert_allclose(model.expert_losses_, [0.5, 0.03125], rtol=0.02)
+    assert np.abs(model.predict(n) - y).mean() < 0.3
+
+
+@pytest.mark.parametrize("ps", [(8e-14, 3e-16), (3e-16, 8e-14)])
+def test_losses_of_faint_probabilities_are_their_own(ps):
+    class Says(ClassifierMixin, BaseEstimator):
+        def __init__(self, p):
+            self.p = p
+
+        def partial_fit(self, X, y, classes=None):
+            return self
+
+        def predict_proba(self, X):
+            return np.tile([1 - self.p, self.p], (len(X), 1))
+
+        predict = None
+
+    y = np.random.default_rng(0).random(500) < 0.05
+    model = HedgeClassifier([(f"e{i}", Says(p)) for i, p in enumerate(ps)], batch_size=1)
+    model.partial_fit(np.zeros((500, 1)), y, [False, True])
+    np.testing.assert_allclose(model.expert_losses_, [-np.log(p) * y[1:].mean() for p in ps], rtol=1e-9)
+    assert model.weights_[np.argmax(ps)] > 0.9
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("origin", [0.0, 1.0, 1e6, 1e13])
+@pytest.mark.parametrize("loss", ["squared_error", "absolute_error"])
+def test_experts_that_differ_by_rounding_share_alike(loss, origin, kernel, rng):
+    """In terms that are added up, and cancel in some rows, and by the last digits where an origin is added."""
+    x = rng.normal(size=400)
+    y = origin + x + 0.1 * rng.normal(size=400)
+    y[7] = origin + 1e9
+    noise = 4 * np.finfo(float).eps * rng.normal(size=400)
+    noisy = dict(zip(x, x + noise))
+    experts = guesses(lambda x: origin + x, lambda x: origin + np.array([noisy[value] for value in x]))
+    with sklearn_nag.config_context(kernel=kernel):
+        whole, parts = (HedgeRegressor(experts, loss=loss, batch_size=1) for _ in range(2))
+        whole.partial_fit(x[:, None], y)
+        for rows in np.split(np.arange(400), [1, 7, 8, 130]):
+            parts.partial_fit(x[rows, None], y[rows])
+    np.testing.assert_array_equal(whole.weights_, [0.5, 0.5])
+    np.testing.assert_allclose(*whole.expert_losses_, rtol=1e-13)
+    assert pickle.dumps([whole._mixture, whole._blend, whole._exponents]) == pickle.dumps(
+        [parts._mixture, parts._blend, parts._exponents]
+    )
+
+
+def test_mixtures_that_were_saved_without_sizes_of_forecasts_go_on():
+    X, y = DIABETES
+    model = HedgeRegressor().partial_fit(X[:200], y[:200])
+    state = copy.deepcopy(model.__getstate__())
+    del state["_exponents"]
+    earlier = object.__new__(HedgeRegressor)
+    earlier.__setstate__(state)
+    np.testing.assert_array_equal(earlier.partial_fit(X, y).predict(X), model.partial_fit(X, y).predict(X))
+    for damaged in (0.0, np.zeros(2), np.array([np.nan]), np.array([1e300])):
+        with pytest.raises(ValueError, match="_exponents"):
+            object.__new__(HedgeRegressor).__setstate__({**state, "_exponents": damaged})
 
 
 def test_an_expert_that_runs_away_takes_nobody_with_it():
