@@ -24,7 +24,7 @@ from .distributed._rounds import (
     run_rounds,
 )
 from .estimators._parameters import learner_of
-from .estimators._validation import as_numpy
+from .estimators._validation import as_numpy, as_targets
 from .kernels._backend import chosen, config_context
 from .model_selection._streams import saying
 
@@ -229,4 +229,4 @@ def _split(frame, **labels):
 
 def _one_batch(X, y, sample_weight=None):
     weight = None if sample_weight is None else np.asarray(as_numpy(sample_weight, "sample_weight"))
-    return [(X, np.asarray(as_numpy(y, "y")), weight)]
+    return [(X, np.asarray(as_targets(y)), weight)]

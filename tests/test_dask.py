@@ -20,6 +20,7 @@ from sklearn_nag import (
     HedgeRegressor,
     NAGClassifier,
     NAGRegressor,
+    OnlineBootstrap,
     ScaleInvariantClassifier,
     config_context,
     merge,
@@ -133,6 +134,13 @@ def test_it_is_shard_fit_but_for_the_first_partition():
 def test_errors(arguments, options, error, message):
     with pytest.raises(error, match=message):
         fit(NAGClassifier(), *arguments, **{"classes": [0, 1], **options})
+
+
+@pytest.mark.parametrize("estimator", [OnlineBootstrap(NAGRegressor()), prepare(X, OnlineBootstrap(NAGRegressor()))])
+def test_a_bootstrap_is_told_that_it_cannot_be_sharded(estimator):
+    for run in (fit, shard_fit):
+        with pytest.raises(TypeError, match="estimator is an OnlineBootstrap; it cannot be sharded"):
+            run(estimator, "rows that nobody looks at", [0])
 
 
 @pytest.mark.parametrize("estimator", [HedgeClassifier(), HedgeRegressor(), SGDClassifier()], ids=type)

@@ -14,6 +14,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from .. import kernels
+from ..ensemble import OnlineBootstrap
 from ..estimators import FTRLClassifier, FTRLRegressor
 from ..estimators._merging import check_kind
 from ..estimators._parameters import check_number, learner_of
@@ -33,6 +34,12 @@ def check_estimator(estimator):
     if isinstance(estimator, Pipeline):
         _check_pipeline(estimator)
         estimator = learner_of(estimator)
+    if isinstance(estimator, OnlineBootstrap):
+        raise TypeError(
+            "estimator is an OnlineBootstrap; it cannot be sharded, as its copies would draw the same weights in each "
+            "shard. Let models with a shard of their own learn a part of the rows each, and merge these by "
+            "sklearn_nag.merge."
+        )
     check_kind("estimator", estimator)
     if isinstance(estimator, FTRLClassifier | FTRLRegressor):
         raise TypeError(f"estimator is an {type(estimator).__name__}; its models cannot be merged.")

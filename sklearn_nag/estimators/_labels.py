@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.base import ClassifierMixin
 
 from ._parameters import shown
-from ._validation import as_labels, as_numpy, check_labels, classes_of
+from ._validation import as_labels, as_targets, check_labels, classes_of
 
 NEITHER = "several labels are zeros and ones, probabilities of classes add up to 1 in each row"
 
@@ -93,7 +93,7 @@ def check_one_class_a_row(y, owner):
 
 def dense(y: Any) -> np.ndarray:
     """Targets of any kind as an array."""
-    return y.toarray() if sparse.issparse(y) else np.asarray(as_numpy(y, "y"))
+    return y.toarray() if sparse.issparse(y) else np.asarray(as_targets(y))
 
 
 def as_matrix(y):

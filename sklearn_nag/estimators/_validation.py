@@ -77,6 +77,8 @@ def as_numpy(array, name, is_decoded=True):
             f"{name} is a {type(array).__name__}, whose entries have no places: expected an array, or a sequence such "
             "as a list."
         )
+    if type(array).__name__ == "LazyFrame" and hasattr(array, "collect"):  # of polars
+        raise TypeError(f"{name} is a LazyFrame, which has no rows before it is collected: give {name}.collect().")
     if isinstance(array, np.ndarray) or not (hasattr(array, "__array_namespace__") or hasattr(array, "__dlpack__")):
         return array
     try:
@@ -90,6 +92,19 @@ def as_numpy(array, name, is_decoded=True):
             f"{name} as one, moved to the CPU and detached from gradients where it has these."
         )
     return converted
+
+
+def as_targets(y):
+    """As `as_numpy`, and nullable whole numbers and booleans of pandas as those of NumPy, where none is missing.
+
+    Others would make floats of them, among which large labels are the same.
+    """
+    y = as_numpy(y, "y")
+    column = y.iloc[:, 0] if hasattr(y, "iloc") and np.ndim(y) == 2 and y.shape[1] == 1 else y
+    dtype = getattr(getattr(column, "dtype", None), "numpy_dtype", None)  # of nullable kinds and of Arrow's in pandas
+    if getattr(dtype, "kind", "O") not in "biu":
+        return y
+    return y if column.isna().any() else np.asarray(column, dtype=dtype).reshape(y.shape)
 
 
 def _decoded(array):
@@ -214,14 +229,14 @@ def converted(estimator, X, *y, **options):
     if None not in fills and any(type(fill).__name__ == "NAType" or fill != 0 for fill in fills):  # of no matrix
         X = X.sparse.to_dense()
     if y and y[0] is not None:
-        y = (as_numpy(y[0], "y"),)
+        y = (as_targets(y[0]),)
         if options.get("y_numeric"):
             raise_for_kinds("y", y[0])
         elif (labels := np.asarray(y[0])).dtype.kind == "c":
             raise ValueError("Complex data not supported: y has complex numbers, which are no labels.")
         elif isinstance(y[0], list | tuple) and labels.dtype.kind == "U":  # NumPy makes the word "nan" of NaN
             _raise_for_missing("y", y[0])
-        elif labels.dtype.kind == "O":
+        elif labels.dtype.kind in "Of":
             _raise_for_missing("y", labels)
     try:
         return validate_data(estimator, X, *y, **options, **_ROWS)
@@ -263,7 +278,7 @@ def unconverted(estimator, X, *y, reset):
         raise
     if not y:
         return X
-    targets = as_numpy(y[0], "y")
+    targets = as_targets(y[0])
     check_consistent_length(X, targets)
     if not (X.shape[0] if hasattr(X, "shape") else len(X)):
         raise ValueError(f"Found array with 0 sample(s); {type(estimator).__name__} needs at least one.")
@@ -493,7 +508,7 @@ def as_labels(y, name):
     """An array of labels as NumPy has them, also whole numbers and booleans that come as objects."""
     if y.dtype.kind in "mM":
         raise ValueError(f"{name} must be whole numbers, booleans or words; it holds {y.dtype}.")
-    if y.dtype == object:
+    if y.dtype.kind in "Of":
         _raise_for_missing(name, y)
     whole = y.dtype == object and y.ndim == 1 and all(isinstance(label, Integral | np.bool_) for label in y)
     plain = np.asarray(y.tolist()) if whole else y
@@ -502,6 +517,8 @@ def as_labels(y, name):
 
 def _raise_for_missing(name, labels):
     """Raise for the first label that is None, NaN or the like."""
+    if getattr(labels, "dtype", np.dtype(object)).kind == "f" and not np.isnan(labels).any():
+        return
     entries = np.asarray(labels, dtype=object)
     for place, label in np.ndenumerate(entries) if set(map(type, entries.flat)) - {str} else ():
         if is_missing(label):
@@ -574,8 +591,9 @@ def class_codes(y, classes):
             found = part == classes[1]
             known = found | (part == classes[0])
         else:
-            try:
-                found = np.searchsorted(classes, part)
+            signs = part.dtype.kind + classes.dtype.kind
+            try:  # of signed and unsigned numbers it would make floats
+                found = np.searchsorted(classes, part.astype(classes.dtype) if signs in ("iu", "ui") else part)
             except TypeError:
                 raise ValueError(f"y has labels of another kind than the classes {classes}.") from None
             found[found == len(classes)] = 0

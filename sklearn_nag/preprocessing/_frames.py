@@ -73,7 +73,7 @@ def read_table(X: Any) -> Table:
     if type(X).__module__.partition(".")[0] == "polars" and hasattr(X, "get_columns"):
         columns = X.get_columns()
         return Table(list(X.columns), [_OfPolars(column.name, column) for column in columns], X.height, None)
-    if hasattr(X, "schema") and hasattr(X, "num_rows"):
+    if hasattr(X, "num_rows") and hasattr(X, "schema"):
         names, ordered = list(X.schema.names), _categories_in((X.schema.metadata or {}).get(b"pandas"))
         columns = [_OfArrow(name, column, ordered.get(name)) for name, column in zip(names, X.columns)]
         return Table(names, columns, X.num_rows, None)

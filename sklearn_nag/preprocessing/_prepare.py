@@ -489,6 +489,9 @@ def prepare(
     (4,)
     """
     check_option("mismatch", mismatch, ("raise", "fill"))
+    if hasattr(frame, "fit"):
+        kind = frame.__name__ if isinstance(frame, type) else type(frame).__name__
+        raise TypeError(f"frame is the estimator {kind}; prepare takes the table first and the learner behind it.")
     table = read_table(frame)
     names = list(range(len(table.columns))) if table.names is None else table.names
     kinds = dict(kinds or {})

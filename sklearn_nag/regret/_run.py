@@ -11,7 +11,7 @@ from sklearn.utils import check_X_y
 
 from .. import losses
 from ..estimators._online import OnlineLinear
-from ..estimators._validation import as_numpy, check_labels, classes_of
+from ..estimators._validation import as_numpy, as_targets, check_labels, classes_of
 
 
 @dataclass
@@ -160,7 +160,7 @@ def record(estimator: BaseEstimator, X: ArrayLike, y: ArrayLike) -> Run:
     if not isinstance(estimator, OnlineLinear):
         raise TypeError(f"record needs a linear learner of this package; got {type(estimator).__name__}.")
     learner = clone(estimator)
-    X, y = as_numpy(X, "X"), as_numpy(y, "y")
+    X, y = as_numpy(X, "X"), as_targets(y)
     rows, labels = check_X_y(X, y, dtype=np.float64, y_numeric=not is_classifier(learner))
     if is_classifier(learner):
         classes = classes_of(check_labels(labels))

@@ -3,6 +3,7 @@
 import copy
 import enum
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -41,6 +42,7 @@ from sklearn_nag.model_selection import (
     eta_sweep,
     progressive_validation,
 )
+from sklearn_nag.regret import record
 
 from ..kernels.helpers import KERNELS, needs_numba
 from .helpers import bits
@@ -200,7 +202,7 @@ def test_softmax_of_probabilities_has_their_loss():
         ({}, sparse.csr_array(2 * LABELS), None, "y has 2.0 in row 0, column [012]; several labels are zeros and ones"),
         ({}, SHARES * 0.9, None, "row 0 of y adds up to 0.9"),
         ({}, SHARES.astype(str), [0, 1, 2], "values that are no numbers"),
-        ({}, np.where(SHARES > 0.9, np.nan, SHARES), [0, 1, 2], "NaN"),
+        ({}, np.where(SHARES > 0.9, np.nan, SHARES), [0, 1, 2], "y has a missing label, nan, in row"),
         ({}, SHARES[:, 0], [0, 2], r"shares of class 1 where the classes are 0 and 1; they are \[0 2\]"),
         ({}, SHARES[:, 0], ["a", "b"], "shares of class 1 where the classes are 0 and 1"),
         ({}, 2.0 * SHARES[:, 0], [0, 1], "Unknown label type: continuous"),
@@ -492,6 +494,114 @@ def test_missing_labels_are_named(rng):
     for run in (NAGClassifier().fit, NAGClassifier().fit(X, of_both[[0, 1] * 3]).score):
         with pytest.raises(ValueError, match="y has a missing label, None, in row 2, column 1: leave"):
             run(X, of_both)
+
+
+NULLABLE = ["Int64", "UInt64", "boolean", "int64[pyarrow]", "bool[pyarrow]"]
+_OF_TABLES = make_pipeline(StandardScaler(), NAGClassifier())
+TAKE_LABELS = {
+    "NAG": NAGClassifier(),
+    "FTRL": FTRLClassifier(),
+    "Hedge": HedgeClassifier(),
+    "Hedge of pipelines": HedgeClassifier([("a", _OF_TABLES), ("b", NAGClassifier())]),
+    "cells": NAGCellsClassifier(n_trees=4),
+    "bootstrap": OnlineBootstrap(NAGClassifier(), 2),
+    "cv": NAGClassifierCV(NAGClassifier(random_state=0), cv=2),
+    "search": ProgressiveSearch(NAGClassifier()),
+    "search of pipelines": ProgressiveSearch(_OF_TABLES),
+}
+
+
+def of_pandas(values, dtype):
+    """A Series of a nullable dtype."""
+    pd = pytest.importorskip("pandas")
+    if "pyarrow" in dtype:
+        pytest.importorskip("pyarrow", exc_type=ImportError)
+    return pd.Series(values, dtype=dtype)
+
+
+@pytest.mark.parametrize("dtype", NULLABLE)
+@pytest.mark.parametrize("name", TAKE_LABELS)
+def test_nullable_labels_are_those_of_numpy(rng, name, dtype):
+    X = rng.normal(size=(80, 2))
+    keys = np.array([False, True]) if dtype.startswith("bool") else np.array([7, 2**53, 2**53 + 1])
+    y = keys[rng.permutation(np.arange(80) % len(keys))]
+    labels = of_pandas(y, dtype)
+    y = y.astype(np.uint64) if dtype == "UInt64" else y
+    learner = clone(TAKE_LABELS[name])
+    if "random_state" in learner.get_params():
+        learner.set_params(random_state=0)
+    for given in (labels, labels.array, labels.to_frame()):
+        plain, nullable = clone(learner).fit(X, y), clone(learner)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a column is made flat
+            nullable.fit(X, given)
+        assert nullable.classes_.dtype == y.dtype
+        assert np.array_equal(nullable.classes_, keys)
+        assert np.array_equal(nullable.predict(X), plain.predict(X))
+        if given is labels:
+            assert nullable.score(X, given) == nullable.score(X, y)
+    if hasattr(learner, "partial_fit"):
+        plain, nullable = (clone(learner).partial_fit(X, some, classes=keys) for some in (y.astype(keys.dtype), labels))
+        assert np.array_equal(nullable.predict(X), plain.predict(X))
+        assert nullable.classes_.dtype == keys.dtype
+
+
+@pytest.mark.parametrize("dtype", [*NULLABLE, "Float64"])
+def test_targets_of_regressors_in_nullable_dtypes(rng, dtype):
+    X, y = rng.normal(size=(40, 2)), np.arange(40) % 2
+    labels = of_pandas(y.astype(bool) if dtype.startswith("bool") else y, dtype)
+    for make in (NAGRegressor, ScaleInvariantRegressor, FTRLRegressor):
+        plain, nullable = (make(random_state=0).fit(X, some) for some in (y, labels))
+        assert np.array_equal(nullable.predict(X), plain.predict(X))
+        with pytest.raises(ValueError, match="y contains NaN"):
+            make().fit(X, labels.mask(y == 1))
+
+
+@pytest.mark.parametrize("run", [progressive_validation, shard_fit, record])
+def test_nullable_labels_elsewhere(rng, run):
+    X, y = rng.normal(size=(90, 2)), 2**53 + np.arange(90) % 2
+    plain, nullable = (run(NAGClassifier(), X, some) for some in (y, of_pandas(y, "Int64")))
+    if run is shard_fit:
+        assert np.array_equal(nullable.classes_, plain.classes_)
+        assert np.array_equal(nullable.coef_, plain.coef_)
+    elif run is record:
+        assert np.array_equal(nullable.y, plain.y)
+    else:
+        assert nullable.score == plain.score
+
+
+def test_signed_and_unsigned_labels_go_together(rng):
+    X, codes = rng.normal(size=(90, 2)), np.arange(90) % 3
+    signed = np.array([7, 2**53, 2**53 + 1])
+    plain, unsigned = (
+        NAGClassifier().partial_fit(X, some, classes=signed)
+        for some in (signed[codes], signed.astype(np.uint64)[codes])
+    )
+    assert np.array_equal(unsigned.coef_, plain.coef_)
+    for classes, wrong in (([-2, -1], np.uint64(2**64 - 1)), (np.array([5, 2**64 - 1], np.uint64), np.int64(-1))):
+        with pytest.raises(ValueError, match=f"y contains {wrong}, which is not one of classes"):
+            NAGClassifier().partial_fit(X, np.full(90, wrong), classes=classes)
+
+
+@pytest.mark.parametrize("kind", ["float64", "float32", "list", *NULLABLE, "Float64", "arrow", "polars"])
+@pytest.mark.parametrize("name", TAKE_LABELS)
+def test_a_missing_number_is_named_as_a_missing_label(rng, name, kind):
+    X, labels = rng.normal(size=(12, 2)), [0, 1, 0, None, 1, 0] * 2
+    if kind in ("float64", "float32"):
+        labels = np.array(labels, dtype=kind)
+    elif kind == "arrow":
+        labels = pytest.importorskip("pyarrow", exc_type=ImportError).array(labels)
+    elif kind == "polars":
+        labels = pytest.importorskip("polars").Series(labels)
+    elif kind != "list":
+        labels = of_pandas([None if x is None else bool(x) for x in labels] if "bool" in kind else labels, kind)
+    learner, fitted = TAKE_LABELS[name], NAGClassifier().fit(X, [0, 1] * 6)
+    calls = [lambda: clone(learner).fit(X, labels), lambda: fitted.score(X, labels)]
+    if hasattr(learner, "partial_fit"):
+        calls.append(lambda: clone(learner).partial_fit(X, labels, classes=[0, 1]))
+    for call in calls:
+        with pytest.raises(ValueError, match=r"y has a missing label, (nan|<NA>|None), in row 3: leave such rows out"):
+            call()
 
 
 def test_labels_that_come_as_objects_are_scored(rng):

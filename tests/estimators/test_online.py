@@ -14,7 +14,16 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from sklearn.exceptions import NotFittedError
 
-from sklearn_nag import FTRLRegressor, NAGClassifier, NAGRegressor, ScaleInvariantRegressor, config_context
+from sklearn_nag import (
+    FTRLClassifier,
+    FTRLRegressor,
+    HedgeClassifier,
+    NAGClassifier,
+    NAGRegressor,
+    ScaleInvariantClassifier,
+    ScaleInvariantRegressor,
+    config_context,
+)
 from sklearn_nag.constraints import Box
 
 from ..kernels.helpers import flat, on_both
@@ -207,6 +216,25 @@ def test_a_memory_mapped_model_goes_on(options, tmp_path):
     joblib.dump(clf, tmp_path / "model.joblib")
     mapped = joblib.load(tmp_path / "model.joblib", mmap_mode="r")
     assert np.array_equal(bits(mapped.partial_fit(X[90:], y[90:])), bits(clf.partial_fit(X[90:], y[90:])))
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("make", [NAGClassifier, ScaleInvariantClassifier, FTRLClassifier, HedgeClassifier])
+def test_a_file_that_is_mapped_for_writing_stays_as_it_is(make, storage, tmp_path):
+    X, y = load_wine(return_X_y=True)
+    X = storage(X)
+    clf, path = make().partial_fit(X[:60], y[:60], classes=[0, 1, 2]), tmp_path / "model.joblib"
+    joblib.dump(clf, path)
+    before = path.read_bytes()
+    mapped = joblib.load(path, mmap_mode="r+")
+    for rows in (slice(60, 90), slice(90, None)):
+        mapped.partial_fit(X[rows], y[rows])
+        clf.partial_fit(X[rows], y[rows])
+        assert np.array_equal(mapped.predict_proba(X), clf.predict_proba(X))
+        assert path.read_bytes() == before
+    if make is not HedgeClassifier:
+        state = mapped._state
+        assert mapped.partial_fit(X, y)._state is state  # it is copied once
 
 
 def test_a_pickle_of_a_newer_version():

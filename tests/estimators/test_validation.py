@@ -84,7 +84,7 @@ CLASSIFIER = {
     "other kinds of labels": ({"y": np.array(["a", 1] * 15, dtype=object)}, "y has labels of another kind"),
     "bytes for labels": ({"y": np.array([b"a", b"b"] * 15)}, "y has labels of bytes, which are not supported: decode"),
     "numbers for classes": ({"y": X[:, 0]}, "Unknown label type"),
-    "NaN in y": ({"y": spoilt(np.nan, 30)}, "NaN"),
+    "NaN in y": ({"y": spoilt(np.nan, 30)}, "y has a missing label, nan, in row 7: leave such rows out"),
     "several outputs": ({"y": np.column_stack([Y, Y])}, "row 0 of y adds up to"),
 }
 REGRESSOR = {

@@ -554,3 +554,14 @@ def test_learners_that_take_dense_rows_alone_get_these():
     hashed = frame.assign(shop=[f"shop {i // 2}" for i in range(N)])
     with pytest.raises(ValueError, match="needs dense X, which text, hashed words, curves and cells do not make"):
         prepare(hashed, clone(full)).partial_fit(hashed, y)
+
+
+def test_what_is_no_table_is_told_by_name():
+    frame = pl.DataFrame({"a": [1.5, 2.0, 0.25]})
+    message = r"X is a LazyFrame, which has no rows before it is collected: give X\.collect\(\)"
+    for call in (lambda: prepare(frame.lazy()), lambda: prepare(frame).fit(frame.lazy())):
+        with pytest.raises(TypeError, match=message):
+            call()
+    for estimator in (NAGRegressor(), NAGRegressor, prepare(frame)):
+        with pytest.raises(TypeError, match="frame is the estimator .*; prepare takes the table first"):
+            prepare(estimator, frame)

@@ -14,7 +14,7 @@ import numpy as np
 
 from .fields import INPUTS, LIFT, PAST, WEIGHT, G
 from .lifts import LARGEST, TINY, all_finite, positive
-from .memory import LINE, array_in_lines, begins_in_line, check_room, copied_in_lines
+from .memory import LINE, array_in_lines, begins_in_line, can_be_written, check_room, copied_in_lines
 
 APART = (*(field.name for field in INPUTS if field.seldom), LIFT.name)
 MOST_ROOM = 1.34  # for columns that begin with lines of the cache, over what they need
@@ -290,7 +290,7 @@ class Columns:
         self.__init__(**ordered, units=units)
         if self.table is not state["table"]:
             self.fold_deviations()
-            self.table.flags.writeable = state["table"].flags.writeable  # as the others
+            self.table.flags.writeable = can_be_written(state["table"])  # as the others
 
     # -- what fades unseen
 

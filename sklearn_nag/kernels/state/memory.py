@@ -46,6 +46,17 @@ def check_room(shape, copies, what, instead):
         )
 
 
+def can_be_written(array):
+    """Whether an array may be changed in place: it is not read-only, and no change goes through to a file."""
+    if not array.flags.writeable:
+        return False
+    while isinstance(array, np.ndarray):  # views have no mode of their own
+        if isinstance(array, np.memmap) and array.mode in ("r+", "w+"):
+            return False
+        array = array.base
+    return True
+
+
 def array_in_lines(shape, order, make=np.zeros):
     """Array by ``make`` that begins with a line of the cache: what lies in two lines takes twice the time."""
     size = math.prod(shape)

@@ -21,7 +21,7 @@ from ...losses import NOTHING
 from .columns import FEW, Columns, distinct
 from .frequent import ENDS
 from .lifts import LARGEST, TINY, positive
-from .memory import check_room
+from .memory import can_be_written, check_room
 from .targets import Targets, growth_of, in_one_pass, widened, widened_rates
 
 LARGEST_TARGET, TARGET_LIFT = 2.0**256, 2.0**-768  # lifted targets that need a lift, and the lift
@@ -116,8 +116,8 @@ class LinearState:
 
     @property
     def can_be_written(self):
-        """Whether arrays may be changed in place, which they may not when loaded with ``mmap_mode="r"``."""
-        return self.columns.table.flags.writeable
+        """Whether arrays may be changed in place, which they may not when they are those of a file."""
+        return can_be_written(self.columns.table)
 
     @property
     def seen(self):

@@ -18,7 +18,7 @@ import numpy as np
 from scipy import sparse
 
 from .columns import Columns, distinct, renumbered
-from .memory import TooLarge, array_in_lines, check_room, has_room
+from .memory import TooLarge, array_in_lines, can_be_written, check_room, has_room
 from .model import LinearState, sparse_weights_of
 
 LARGE = 2**30  # numbers, 8 GiB of them: of so many or more no table is made
@@ -193,7 +193,7 @@ class PlacedState:
     @property
     def can_be_written(self):
         """As of `LinearState`."""
-        return self.place.flags.writeable and self.common.can_be_written and self.store.table.flags.writeable
+        return can_be_written(self.place) and self.common.can_be_written and can_be_written(self.store.table)
 
     def features(self):
         """The features that have a place, in order."""
