@@ -62,7 +62,7 @@ def measure(X, y, is_regression, in_order):
         found[f"{name} s"] = round(seconds, 1)
         if name == "mixed":
             found["cells"] = ", ".join(
-                name for name in learner.named_estimators_ if name in ("cells", "focused", "refocused", "finer")
+                name for name in learner.named_estimators_ if name in ("cells", "focused", "refocused", "finer", "late")
             )
     return found
 

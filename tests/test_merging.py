@@ -11,6 +11,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from sklearn_nag import (
     FTRLRegressor,
+    NAGCellsRegressor,
     NAGClassifier,
     NAGRegressor,
     OnlineBootstrap,
@@ -241,6 +242,31 @@ def test_pipelines_of_what_is_made_of_several_learners():
     ]
     with pytest.raises(ValueError, match="OnlineBootstrap models cannot be merged where words have other columns"):
         merge(words)
+
+
+@pytest.mark.parametrize("kind", ["cells", "bootstrap"])
+def test_models_of_several_learners_are_merged_where_all_words_were_seen_first(kind):
+    rng = np.random.default_rng(0)
+    n = 1200
+    frame = pd.DataFrame({"a": rng.normal(size=n), "w": rng.choice(["u", "v", "x"], n)})
+    y = frame["a"].to_numpy() + 2.0 * (frame["w"] == "v").to_numpy() + 0.1 * rng.normal(size=n)
+    small = {"n_trees": 10, "depth": 4, "first_rows": 50, "focus_rows": 100, "random_state": 0}
+    learner = NAGCellsRegressor(**small) if kind == "cells" else OnlineBootstrap(NAGRegressor(), 3, random_state=0)
+    base = prepare(frame, learner).partial_fit(frame[:600], y[:600])
+    shards = [copy.deepcopy(base).partial_fit(frame[i:1000:2], y[i:1000:2]) for i in (600, 601)]
+    if kind == "bootstrap":
+        for i, shard in enumerate(shards):
+            shard[-1].set_params(shard=i)
+    whole = copy.deepcopy(base).partial_fit(frame[600:1000], y[600:1000])
+    merged, alone = merge(shards, base), merge(shards[:1])
+    assert merged.score(frame[1000:], y[1000:]) > whole.score(frame[1000:], y[1000:]) - 0.005 > 0.95
+    assert alone.predict(frame).tobytes() == shards[0].predict(frame).tobytes()
+    others = [
+        copy.deepcopy(base).partial_fit(frame[600:700].assign(w=words * 50), y[600:700])
+        for words in (["new", "newer"], ["newest", "newer"])
+    ]
+    with pytest.raises(ValueError, match=r"cannot be merged(| where words have other columns): let one"):
+        merge(others, base)
 
 
 def test_words_by_number_are_merged_where_all_have_the_same():

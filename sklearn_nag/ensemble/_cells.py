@@ -33,6 +33,7 @@ from ..preprocessing._cells import MOST_CUTS
 from ..preprocessing._knots import KnotTransformer
 from ..preprocessing._places import Columns, ToldNumbers, check_columns, places_of, warn_of_sparse_rows
 from ..uncertainty import quantiles
+from . import _late
 from ._experts import Expert
 from ._hedge import DOCS as HEDGE
 from ._hedge import HedgeClassifier, HedgeRegressor
@@ -63,8 +64,8 @@ focus_rows : int or None, default=1000
 half_life : float, "auto", tuple of float or None, default=None
     Of all learners, for streams that change their nature: see `NAGClassifier`. With ``"auto"`` those of cells mix but
     two beside infinity, of about as many rows as a tree has cells, and of eight times as many; it takes about two and a
-    half times as long as None. Regressors mix learners by losses that count half after four half-lives, with ``"auto"``
-    after 1,280.
+    half times as long as None. Regressors mix learners by losses that count half after four half-lives, with several
+    after four times the middle one: with ``"auto"`` after 1,280.
 half_life_ : ndarray of shape (n_half_lives,) or (n_targets, n_half_lives)
     How much each half-life is trusted, with ``half_life="auto"``: the mean of its shares in all learners, by
     ``weights_``.
@@ -83,9 +84,10 @@ t_ : float
     Total weight of the rows but the first.
 estimators_ : list of OnlinePipeline
     They, fitted: ``"lines"``, ``"products"``, ``"curves"``, ``"cells"`` and, once they have joined, ``"focused"`` and
-    ``"refocused"``. ``"finer"`` cells take the place of these. There are no ``"products"`` of more
-    than 90 columns. Regressors have ``"exact_lines"`` and ``"exact_curves"``, too, as far as these have no more than
-    192 columns, the loss is the squared error and nothing is forgotten.
+    ``"refocused"``. ``"finer"`` cells take the place of these, and ``"late"`` ones may join for columns that vary only
+    later. There are no ``"products"`` of more than 90 columns. Regressors have ``"exact_lines"`` and
+    ``"exact_curves"``, too, as far as these have no more than 192 columns, the loss is the squared error and nothing is
+    forgotten.
 """)
 
 _NOTES = {
@@ -111,7 +113,7 @@ changes no bit.
 }
 
 _LINES, _PRODUCTS = "lines", "products"
-_GENERATIONS = _CELLS, _FOCUSED, _REFOCUSED, _FINER = "cells", "focused", "refocused", "finer"
+_GENERATIONS = _CELLS, _FOCUSED, _REFOCUSED, _FINER, _OF_LATE = "cells", "focused", "refocused", "finer", "late"
 _EXACT = _EXACT_LINES, _EXACT_CURVES = "exact_lines", "exact_curves"
 _MOST_PRODUCTS = 2**12  # a row takes a nanosecond or two for each
 _MOST_EXACT = 192  # columns of exact least squares, of which a row takes the square of nanoseconds
@@ -120,6 +122,7 @@ _FIRST_LOOK, _FINER_FROM = 5, 40  # times ``focus_rows``: rows before looks begi
 _TRUSTED = 0.25  # share with which the first of three generations stays, or the last one
 _FALLS = 0.9  # of the mean loss that is left, or less, when rows have doubled, where cells are too coarse
 _CUTS_MORE = 2  # that trees of finer cells have
+_TELLS = 0.5  # bits of a late column for which another generation joins: less is in values that hardly ever come
 _TO_WAKE = 32  # rows by which it is judged whether a newcomer wakes
 _MOST_PASSES, _MOST_VISITS = 8, 2**16  # that a search makes: passes, and rows in all of them
 _SHARE_HELD_OUT, _TOL = 0.1, 1e-3  # of the rows; of a loss, by which a lower one is better
@@ -156,6 +159,10 @@ class _LinesCurvesCells(ToldNumbers):
     _refocused = False  # whether a third generation has joined; none does in models saved before there was one
     # The columns with knots of the rows so far, until the second generation has taken its own from them.
     _early: np.ndarray | None = None
+    # What columns have had that did not vary at first, see `_late`; empty until as many rows as the second generation
+    # takes its knots from. None in models saved before, which go on as they did.
+    _late: list | None = None
+    _fades_by_tuple = True  # whether losses fade by a tuple of half-lives; in models saved before as with "auto"
     _tried = 0  # after how many rows it could not join, as nothing was learnt that it could cut by
 
     @property
@@ -301,8 +308,11 @@ class _LinesCurvesCells(ToldNumbers):
             self._wake()
         if n_rows == self._focus_at or (self._early is not None and n_rows > self._focus_at):
             self._tried = n_rows
-            if self._focus(_FOCUSED, self.depth, *row) or self._expert(_CELLS).transformers[0][1]._hashes:
+            hashes = self._expert(_CELLS).transformers[0][1]._hashes
+            if self._focus(_FOCUSED, self.depth, *row) or hashes:
                 self._early = None
+            if hashes:
+                self._late = None
         elif n_rows == self._next_look(n_rows - 1):
             self._look(*row)
 
@@ -310,10 +320,26 @@ class _LinesCurvesCells(ToldNumbers):
         super()._see(X, y, judge)
         if not judge:
             self._again += len(y)
-        elif self._early is not None:  # rows that the second generation takes its knots from
-            columns, n_left = self._experts[-1].transformers[0][1].columns, max(0, self._focus_at - len(self._early))
-            columns = np.arange(self.n_features_in_) if isinstance(columns, str) else columns
-            self._early = np.concatenate([self._early, dense(X[:n_left], columns)])
+            return
+        n_seen = 0
+        if self._early is not None:  # rows that the second generation takes its knots from
+            n_left = max(0, self._focus_at - len(self._early))
+            self._early = np.concatenate([self._early, dense(X[:n_left], self._cut_columns())])
+            if self._late == [] and len(self._early) >= self._focus_at:
+                self._late, n_seen = _late.begun(self._early, self._still_for), n_left
+        if self._late and len(places := _late.waiting(self._late, self._focus_at)):
+            values = dense(X[n_seen:], self._cut_columns()[places])
+            self._late = _late.gone_on(self._late, places, values, self._focus_at)
+
+    def _cut_columns(self):
+        """Places of the columns that get curves and cells."""
+        columns = self._experts[-1].transformers[0][1].columns
+        return np.arange(self.n_features_in_) if isinstance(columns, str) else np.asarray(columns)
+
+    @property
+    def _still_for(self):
+        """For how many rows a column that is late has had one value: the first cells could cut next to nothing."""
+        return (self.first_rows + 1) // 2
 
     def _next_change(self):
         """After how many rows a generation of cells may join, wake or leave next; 0 for never."""
@@ -323,7 +349,7 @@ class _LinesCurvesCells(ToldNumbers):
         changes = [] if self._asleep is None else [n_rows + self._rows_to_wake()]
         if generations == [_CELLS] and (n_rows < self._focus_at or self._early is not None):
             changes.append(max(self._focus_at, 2 * self._tried, n_rows + 1))  # shards may have had them together
-        elif generations != [_FINER]:
+        elif generations != [_FINER] or any(map(len, self._late or ())):
             changes.append(self._next_look(n_rows))
         return min(changes, default=0)
 
@@ -385,7 +411,7 @@ class _LinesCurvesCells(ToldNumbers):
             return False
         focused = Expert(name, before.estimator, before.apart)
         rows = self._early if name == _FOCUSED else None
-        focused.transformers[0][1].set_params(depth=depth)._focus(first, importance, rows)
+        focused.transformers[0][1].set_params(depth=depth)._focus(first, importance, rows, self._late or ())
         focused.play(self._method, *row, getattr(self, "classes_", None))
         self._join(focused, before)
         self._asleep = self._zeros(2)
@@ -407,18 +433,28 @@ class _LinesCurvesCells(ToldNumbers):
                 self._leave(generations[-1])
             return
         lost, trust = (dict(zip(self._names, of_each)) for of_each in (since[1:-1], self._shares().mean(axis=1)))
-        least = min(_CELLS, _REFOCUSED, key=lambda name: trust.get(name, 1.0))  # the second is what shards share
+        some = _CELLS, _REFOCUSED, _OF_LATE  # as the second is what shards share
+        least = min(some, key=lambda name: trust.get(name, 1.0))
         if generations == [_CELLS, _FOCUSED] and not self._refocused:
             self._refocused = self._focus(_REFOCUSED, self.depth, *row)
         elif len(generations) == 3 and trust[least] < _TRUSTED:
             self._leave(least)
+        elif len(generations) < 3 and _OF_LATE not in generations and (late := self._not_yet_cut(generations[-1])):
+            depth = self._expert(generations[-1]).transformers[0][1].depth
+            if self._focus(_OF_LATE, depth, *row):
+                self._late = [np.empty(0) if i in late else values for i, values in enumerate(self._late)]
         elif falls and n_rows >= _FINER_FROM * self._focus_at:
             depth = self._finer_depth()
-            if generations[-1] != _FINER and depth > self.depth and self._focus(_FINER, depth, *row):
+            if _FINER not in generations and depth > self.depth and self._focus(_FINER, depth, *row):
                 for name in generations[:-1]:
                     self._leave(name)
-            elif generations[-1] == _FINER and _holds(lost[_FINER] < lost[generations[0]]):
+            elif _FINER in generations and _holds(lost[_FINER] < lost[generations[0]]):
                 self._leave(generations[0])
+
+    def _not_yet_cut(self, name):
+        """Places of the late columns that a generation cannot cut as yet, among those that can be cut by now."""
+        enough = [values if len(values) > self.first_rows else values[:0] for values in self._late or ()]
+        return self._expert(name).transformers[0][1]._news(enough, _TELLS)
 
     def _finer_depth(self):
         """Depth of finer cells, of which all fit into the columns that there may be."""
@@ -440,8 +476,9 @@ class _LinesCurvesCells(ToldNumbers):
         super()._begin(first)
         self._made_with = now
         if first:
-            self._looked = self._asleep = self._early = None
+            self._looked = self._asleep = self._early = self._late = None
             self._again, self._tried, self._refocused, self.validation_losses_ = 0, 0, False, np.empty(0)
+            self._fades_by_tuple = True
 
     def _merged(self, models, base):
         """One model of several, of which this is the first, that went on from ``base``: see `sklearn_nag.merge`."""
@@ -450,6 +487,9 @@ class _LinesCurvesCells(ToldNumbers):
         if base is not None and base._mixture is None:
             base = None
         before = 0 if base is None else base._experts[0].n_rows
+        n_learnt = sum(model._mixture is not None and model._experts[0].n_rows > before for model in models)
+        if self.half_life is not None and n_learnt > 1:
+            raise ValueError(kernels.HAVE_FADED)
         for name, model in named if before else ():
             if model._mixture is None:
                 raise ValueError(f"{name} did not go on from base: it has not learnt a row.")
@@ -465,6 +505,7 @@ class _LinesCurvesCells(ToldNumbers):
         whole._experts = [_merged_expert(name, models, base) for name in names]
         whole._looked = whole._asleep = None
         whole._early, whole._tried = _joined_early(models, base), 0
+        whole._late = _joined_late(models, base)
         if all(model._asleep is not None and model._names[-1] == names[-1] for model in models):
             whole._asleep = whole._zeros(2)
         first, *others = models = [model._with_experts(names, models) for model in models]
@@ -535,6 +576,7 @@ class _LinesCurvesCells(ToldNumbers):
             self._choose_experts(places)
             if places != [] and self.focus_rows is not None:
                 self._early = np.empty((0, self.n_features_in_ if isinstance(places, str) else len(places)))
+                self._late = []
         return rows
 
     def _places(self, X):
@@ -559,6 +601,8 @@ class _LinesCurvesCells(ToldNumbers):
             kept = isinstance(early, np.ndarray) and early.dtype == np.float64 and early.shape[1:] == (n_columns,)
             if not kept or len(early) > self._n_new or np.isinf(early).any():
                 raise ValueError("_early is not the first rows")
+        if self._late is not None:
+            _late.check(self._late, len(self._cut_columns()))
         for name, n in (("_looked", 2 + len(self._totals)), ("_asleep", 2)):
             if (known := getattr(self, name)) is not None:
                 kernels.check_array(name, known, self._zeros(n).shape)
@@ -575,7 +619,7 @@ class _LinesCurvesCells(ToldNumbers):
             if missing:
                 raise ValueError(f"_made_with does not say with which {min(missing)} this model was begun")
         if "_experts" in state:
-            state = {"_refocused": True, "validation_losses_": np.empty(0), **state}
+            state = {"_refocused": True, "_fades_by_tuple": False, "validation_losses_": np.empty(0), **state}
             state["_again"] = int(state.get("_again", 0))  # a float in models merged before
         super().__setstate__(state)
 
@@ -588,6 +632,13 @@ class _LinesCurvesCells(ToldNumbers):
 def _holds(of_outputs):
     """Whether something is true of half of the outputs at least, so that the unit of none matters."""
     return 2 * np.count_nonzero(of_outputs) >= of_outputs.size
+
+
+def _middle(half_lives):
+    """The middle one of several half-lives; of an even number the geometric mean of both."""
+    ordered = sorted(map(float, half_lives))
+    low, high = ordered[(len(ordered) - 1) // 2], ordered[len(ordered) // 2]
+    return low * (high / low) ** 0.5
 
 
 def _rows_asleep(expert):
@@ -603,6 +654,17 @@ def _joined_early(models, base):
     n_before = len(base._early) if before else 0
     parts = [model._early for model in before] + [model._early[n_before:] for model in models]
     return np.concatenate(parts)
+
+
+def _joined_late(models, base):
+    """What all models know of late columns; None where some, which were saved before, do not look for these."""
+    known = [model._late for model in [*models, *([] if base is None else [base])]]
+    if any(of_one is None for of_one in known):
+        return None
+    if not any(known):
+        return []
+    parts = [of_one or _late.begun(m._early, m._still_for) for of_one, m in zip(known, [*models, base])]
+    return _late.joined(parts[: len(models)], None if base is None else parts[-1])
 
 
 def _shared_names(models):
@@ -877,8 +939,12 @@ class NAGCellsRegressor(_LinesCurvesCells, HedgeRegressor):  # type: ignore[over
 
     @property
     def _half_life_of_losses(self):
-        h = self.half_life
-        return np.inf if h is None else _LASTING * (float(h) if isinstance(h, Real) else _MIDDLE)
+        if self.half_life is None:
+            return np.inf
+        if isinstance(self.half_life, Real):
+            return _LASTING * float(self.half_life)
+        is_auto = isinstance(self.half_life, str) or not self._fades_by_tuple
+        return _LASTING * (_MIDDLE if is_auto else _middle(self.half_life))
 
     @property
     def _memory(self):

@@ -27,11 +27,13 @@ def merge(models: Iterable[Model], base: Model | None = None) -> Model:
     check_alike(models, base, "classes_", "_n_outputs")
     for name, model in named_models(models, base):
         _check_fits(models[0], name, model)
-    for name, model in named_models(models) if base is not None else ():
-        check_went_on(base, name, model)
-    models.sort(key=lambda model: [getattr(model._state.rule, flag) for flag in model._state.rule.of_steps])
     merged = copy.copy(models[0])
     try:
+        kernels.check_can_be_merged(merged._state.rule)
+        for name, model in named_models(models) if base is not None else ():
+            check_went_on(base, name, model)
+        models.sort(key=lambda model: [getattr(model._state.rule, flag) for flag in model._state.rule.of_steps])
+        merged = copy.copy(models[0])
         merged._state = kernels.merge([model._state for model in models], None if base is None else base._state)
     except kernels.Diverged:
         raise Divergence("the sums of these models leave the range of float64.") from None

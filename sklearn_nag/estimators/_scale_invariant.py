@@ -286,8 +286,9 @@ class ScaleInvariantRegressor(_InvariantRule, OnlineRegressor):
     {average}
     half_life : float or None, default=None
         Total weight of rows, at least 1, after which a row counts half, for ``update="least_squares"``: recursive least
-        squares with a forgetting factor, taken in four steps a half-life. None never forgets. Intervals are then by
-        progressive errors alone. See :ref:`forgetting`.
+        squares with a forgetting factor, taken in four steps a half-life. No row halves what was learnt more than once,
+        so one that weighs as much as ``2 ** k`` half-lives counts for about ``k`` of them. None never forgets.
+        Intervals are then by progressive errors alone. See :ref:`forgetting`.
 
     Attributes
     ----------

@@ -40,6 +40,7 @@ __all__ = [
     "blend",
     "check",
     "check_array",
+    "check_can_be_merged",
     "check_finite",
     "check_mixture",
     "check_number",
@@ -293,13 +294,17 @@ def merge(states, base=None, **options):
     if features is not None:
         merged = merge(parts[: len(states)], None if base is None else parts[-1], **options)
         return PlacedState.of(merged, features, states[0].n_features)
-    family = states[0].rule.family
-    if family.merge is None:
-        raise NotImplementedError("let one model learn all rows, or take NAG")
-    if states[0].rule.forgets:
-        raise ValueError(HAVE_FADED)
-    merged = family.merge(states, base, **options)
+    check_can_be_merged(states[0].rule)
+    merged = states[0].rule.family.merge(states, base, **options)
     return max(states, key=lambda state: state.t).copy() if merged is None else merged
+
+
+def check_can_be_merged(rule):
+    """Raise unless models by this rule can be merged: ValueError where they forget, else NotImplementedError."""
+    if rule.family.merge is None:
+        raise NotImplementedError("let one model learn all rows, or take NAG")
+    if rule.forgets:
+        raise ValueError(HAVE_FADED)
 
 
 def lead(state, before, momentum, renew):

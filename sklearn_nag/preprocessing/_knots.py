@@ -34,6 +34,19 @@ class Knots(NamedTuple):
         starts = np.add.accumulate([0, *map(len, columns)], dtype=np.int64)
         return cls(np.concatenate([np.empty(0), *columns]), starts, middles(rows))
 
+    def with_others(self, columns):
+        """These, or with other knots of some columns: ``columns`` has them, each as knots of one column, by place."""
+        if not columns:
+            return self
+        parts = [columns[i].values if i in columns else self.values[a:b] for i, (a, b) in enumerate(self._ends())]
+        middles = [columns[i].middles[0] if i in columns else middle for i, middle in enumerate(self.middles)]
+        starts = np.add.accumulate([0, *map(len, parts)], dtype=np.int64)
+        return type(self)(np.concatenate(parts), starts, np.array(middles))
+
+    def _ends(self):
+        """Where the knots of each column begin and end."""
+        return zip(self.starts[:-1], self.starts[1:])
+
     def check(self, n_columns):
         """Raise unless these are knots of so many columns."""
         check_kind("knots", self.values, 1, np.float64)

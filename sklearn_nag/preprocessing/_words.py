@@ -193,7 +193,10 @@ class OnlineOneHotEncoder(_OfVocabulary):
 
     def _places_in(self, merged):
         width, places = int(self.max_categories), []
-        for i, (known, there) in enumerate(zip(self._state.places, merged._state.places)):
+        pairs = list(zip(self._state.places, merged._state.places))
+        if all(there.get(word) == place for known, there in pairs for word, place in known.items()):
+            return None  # free places, which no row has had, stay as well
+        for i, (known, there) in enumerate(pairs):
             of_column = np.full(width, -1)
             of_column[: len(known)] = [there.get(word, -1) for word in known]
             of_column[-1] = width - 1

@@ -192,6 +192,92 @@ def waves(n):
     return Z, np.sin(6 * Z[:, 0]) * np.sin(6 * Z[:, 1])
 
 
+def late_stream(n_still, n=2400, value=0.0):
+    """Rows whose first column has one value, or none, for some rows, and then acts together with the second one."""
+    rng = np.random.default_rng(0)
+    rows = rng.uniform(-1, 1, size=(n, 4))
+    y = 3.0 * np.sign(np.sin(6.0 * rows[:, 0]) * rows[:, 1])
+    rows[:n_still, 0], y[:n_still] = value, rows[:n_still, 2]
+    return rows, y + rows[:, 2] + 0.1 * rng.normal(size=n)
+
+
+@pytest.mark.parametrize(("n_still", "value", "name"), [(41, 0.0, "focused"), (150, np.nan, "refocused")])
+def test_later_generations_cut_columns_that_are_late(n_still, value, name):
+    rows, y = late_stream(n_still, value=value)
+    options = {**SMALL, "n_trees": 30}
+    model = NAGCellsRegressor(**options).partial_fit(rows, y)
+    assert len(model.named_estimators_["curves"][0].knots_[0]) == (0 if np.isnan(value) else 1)
+    cells = NAGCellsRegressor(**options).partial_fit(rows[:600], y[:600]).named_estimators_[name][0]
+    since = rows[n_still:100] if name == "focused" else rows[n_still : n_still + 100 + np.isnan(value)]
+    known = since[:, 0] if np.isnan(value) else np.append(value, since[:, 0])
+    np.testing.assert_array_equal(cells.knots_[0], np.unique(known))
+    assert cells._state.knots.middles[0] == np.sort(known)[(len(known) - 1) // 2]
+    assert (cells._state.made.column[:, 0] == 0).mean() > 0.15  # as it may matter most
+    cut = NAGCellsRegressor(**options)
+    for start, stop in itertools.pairwise([0, 1, 39, 41, 99, 102, 149, 151, 152, 251, 499, 501, 502, 1300, 2400]):
+        cut = pickle.loads(pickle.dumps(cut.partial_fit(rows[start:stop], y[start:stop])))
+    assert cut.predict(rows).tobytes() == model.predict(rows).tobytes()
+    assert model.score(rows[-300:], y[-300:]) > 0.5
+    state = NAGCellsRegressor(**options).partial_fit(rows[:90], y[:90]).__getstate__()
+    earlier = object.__new__(NAGCellsRegressor)
+    earlier.__setstate__({name: value for name, value in state.items() if name != "_late"})
+    assert earlier.partial_fit(rows[90:], y[90:]).score(rows[-300:], y[-300:]) < 0.4
+
+
+def test_where_no_column_is_late_nothing_changes(monkeypatch):
+    binary = np.column_stack([X[:, :3], X[:, 3] > 0.5, np.ones(600)])
+    usual = NAGCellsRegressor(**SMALL).partial_fit(binary, Y)
+    monkeypatch.setattr("sklearn_nag.ensemble._late.begun", lambda rows, n_still: [np.empty(0)] * rows.shape[1])
+    without = NAGCellsRegressor(**SMALL).partial_fit(binary, Y)
+    assert "refocused" in without.named_estimators_
+    assert usual.predict(binary).tobytes() == without.predict(binary).tobytes()
+
+
+def test_a_generation_joins_for_a_column_that_is_later_than_the_third_one():
+    rows, y = late_stream(1150, 4000)
+    y = 3.0 * np.sign(np.sin(6.0 * rows[:, 2]) * rows[:, 3])  # which the third generation learns
+    y[1150:] += 4.0 * np.sin(6.0 * rows[1150:, 0])
+    model = NAGCellsRegressor(**{**SMALL, "n_trees": 30}).partial_fit(rows[:1999], y[:1999])
+    assert {"refocused", "late"} & {*model.named_estimators_} == {"refocused"}
+    again = pickle.loads(pickle.dumps(model))
+    model.partial_fit(rows[1999:], y[1999:])
+    for start, stop in itertools.pairwise([1999, 2000, 2001, 3000, 3999, 4000]):
+        again = pickle.loads(pickle.dumps(again.partial_fit(rows[start:stop], y[start:stop])))
+    assert again.predict(rows).tobytes() == model.predict(rows).tobytes()
+    assert "late" in model.named_estimators_
+    np.testing.assert_array_equal(
+        model.named_estimators_["late"][0].knots_[0], np.unique(np.append(0.0, rows[1150:1250, 0]))
+    )
+    assert model.score(rows[-500:], y[-500:]) > 0.5
+    assert not any(map(len, model._late))  # so none joins for it again
+    rare = rows.copy()
+    rare[:, 0] = np.arange(4000) % 150 == 149  # which tells less than half a bit
+    assert "late" not in NAGCellsRegressor(**SMALL).partial_fit(rare, y).named_estimators_
+
+
+def test_shards_have_late_columns_together():
+    rows, y = late_stream(150)
+    options = {**SMALL, "n_trees": 30}
+    for n in (60, 110, 300):
+        base = NAGCellsRegressor(**options).partial_fit(rows[:n], y[:n])
+        stops = {60: 90, 110: 400, 300: 400}[n]
+        shards = [copy.deepcopy(base).partial_fit(rows[i:stops:2], y[i:stops:2]) for i in (n, n + 1)]
+        merged = merge(shards, base)
+        if n == 60:
+            assert merged._late == []
+        else:
+            late = merged._late[0]
+            since = rows[150:400, 0] if n == 110 else rows[150:250, 0]
+            assert late[0] == 0.0
+            assert set(late[1:]) == {*since} if n == 300 else {*late[1:]} <= {*since}
+        merged = pickle.loads(pickle.dumps(merged))
+        assert merged.partial_fit(rows[400:], y[400:]).score(rows[-300:], y[-300:]) > 0.5
+    damaged = copy.deepcopy(base)
+    damaged._late = [np.array([np.inf])] * 4
+    with pytest.raises(ValueError, match="_late is not what late columns have had"):
+        pickle.loads(pickle.dumps(damaged))
+
+
 def test_finer_cells_join_where_losses_go_on_falling():
     Z, y = waves(950)
     model = NAGCellsRegressor(**FINE_SOON).partial_fit(Z[:799], y[:799])
@@ -557,6 +643,33 @@ def test_losses_count_half_after_four_half_lives():
     for half_life, after in ((None, np.inf), (50, 200.0), ("auto", 1280.0)):
         assert NAGCellsRegressor(half_life=half_life)._half_life_of_losses == after
         assert NAGCellsClassifier(half_life=half_life)._half_life_of_losses == np.inf
+
+
+def test_losses_count_half_after_four_middle_ones_of_several_half_lives():
+    for half_lives, after in (
+        ((20, 80.0, 320, 1280, 5120), 1280.0),  # those of "auto"
+        ((7.0,), 28.0),
+        ((20000.0, 5000.0), 40000.0),
+        ([50, 1000, 10], 200.0),
+    ):
+        assert NAGCellsRegressor(half_life=half_lives)._half_life_of_losses == pytest.approx(after, rel=1e-12)
+    model = NAGCellsRegressor(**SMALL, half_life=(200.0, 50.0)).partial_fit(X[:30], Y[:30])
+    assert pickle.loads(pickle.dumps(model))._half_life_of_losses == 400.0
+    state = {name: value for name, value in model.__getstate__().items() if name != "_fades_by_tuple"}
+    earlier = object.__new__(NAGCellsRegressor)
+    earlier.__setstate__(state)
+    assert earlier.partial_fit(X[30:40], Y[30:40])._half_life_of_losses == 1280.0
+    assert earlier.fit(X[:40], Y[:40])._half_life_of_losses == 400.0
+
+
+@pytest.mark.parametrize("half_life", [50, "auto"])
+def test_models_that_forget_say_so_when_they_are_merged(half_life):
+    for n in (30, 75, 100, 401):
+        base = NAGCellsRegressor(**{**SMALL, "n_trees": 3}, half_life=half_life).partial_fit(X[:n], Y[:n])
+        shards = [copy.deepcopy(base).partial_fit(X[i::2], Y[i::2]) for i in (n, n + 1)]
+        with pytest.raises(ValueError, match="models with half_life cannot be merged"):
+            merge(shards, base)
+        assert merge([shards[0], base], base).predict(X).tobytes() == shards[0].predict(X).tobytes()
 
 
 def test_errors_that_intervals_know_of_count_half_after_a_half_life():

@@ -478,6 +478,11 @@ def test_models_that_forget_cannot_be_merged(rng):
     models = [NAGRegressor(half_life=50).partial_fit(X[i::2], y[i::2]) for i in range(2)]
     with pytest.raises(ValueError, match="models with half_life cannot be merged"):
         merge(models)
+    for learner in (NAGRegressor(half_life=50), ScaleInvariantRegressor(invariance="full", half_life=20)):
+        base = clone(learner).partial_fit(X[:59], y[:59])
+        shards = [copy.deepcopy(base).partial_fit(X[i::2], y[i::2]) for i in (59, 60)]
+        with pytest.raises(ValueError, match="models with half_life cannot be merged"):
+            merge(shards, base)
 
 
 def test_models_of_earlier_versions_are_merged_with_new_ones():

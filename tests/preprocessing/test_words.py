@@ -196,8 +196,11 @@ def test_merging():
     other = OnlineOneHotEncoder(4).fit([["Lima", "b"], ["Oslo", "a"], ["Bonn", "a"]])
     both = merged([one, other])
     assert [list(words) for words in both.categories_] == [["Rome", "Oslo", "Lima"], ["a", "b"]]
-    assert one._places_in(both).tolist() == [0, 1, -1, 3, 4, 5, -1, 7]
+    assert one._places_in(both) is None  # its words stay, and its free places are taken
+    assert merged([both, other])._places_in(both) is None
     assert other._places_in(both).tolist() == [2, 1, -1, 3, 5, 4, -1, 7]
+    full = OnlineOneHotEncoder(3).fit([["a"], ["b"]]), OnlineOneHotEncoder(3).fit([["a"], ["c"]])
+    assert [encoder._places_in(merged(full)) is None for encoder in full] == [True, False]  # for c there is no room
     one, other = HashingEncoder(8).fit([["a"], ["b"]]), HashingEncoder(8).fit([["b"]])
     assert merged([one, other])._state.counts == ({"a": 1, "b": 2},)
     some = [HashingEncoder(64, max_names=1).partial_fit(words) for words in ([["a"], ["b"]], [["b"], ["c"]])]
