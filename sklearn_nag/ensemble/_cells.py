@@ -122,7 +122,6 @@ _FIRST_LOOK, _FINER_FROM = 5, 40  # times ``focus_rows``: rows before looks begi
 _TRUSTED = 0.25  # share with which the first of three generations stays, or the last one
 _FALLS = 0.9  # of the mean loss that is left, or less, when rows have doubled, where cells are too coarse
 _CUTS_MORE = 2  # that trees of finer cells have
-_TELLS = 0.5  # bits of a late column for which another generation joins: less is in values that hardly ever come
 _TO_WAKE = 32  # rows by which it is judged whether a newcomer wakes
 _MOST_PASSES, _MOST_VISITS = 8, 2**16  # that a search makes: passes, and rows in all of them
 _SHARE_HELD_OUT, _TOL = 0.1, 1e-3  # of the rows; of a loss, by which a lower one is better
@@ -452,9 +451,9 @@ class _LinesCurvesCells(ToldNumbers):
                 self._leave(generations[0])
 
     def _not_yet_cut(self, name):
-        """Places of the late columns that a generation cannot cut as yet, among those that can be cut by now."""
+        """The late columns that a generation cannot cut as yet, by place, among those that can be cut by now."""
         enough = [values if len(values) > self.first_rows else values[:0] for values in self._late or ()]
-        return self._expert(name).transformers[0][1]._news(enough, _TELLS)
+        return self._expert(name).transformers[0][1]._news(enough)
 
     def _finer_depth(self):
         """Depth of finer cells, of which all fit into the columns that there may be."""

@@ -20,6 +20,7 @@ NO_CUT = 2**31 - 1  # which no gap is above
 MOST_CUTS = 20  # from the root of a tree to a leaf
 ONCE = 2**20  # numbers of cells that are worked on at a time, to bound memory
 LEFT_TO_ALL = 0.05  # of the draws of focused trees: a share that all columns have alike
+TELLS = 0.5  # bits of a column that varies late, for which it is cut by what it has then; less is in rare values
 MARGIN = 0.1  # of the gaps of a cell, at either end, in which no cut falls
 
 
@@ -295,34 +296,34 @@ class OnlineCells(KnotTransformer):
         importance = (found / positive(found.sum(axis=1, keepdims=True))).mean(axis=0)
         return importance if importance.any() else None
 
-    def _news(self, late, least):
-        """Places of the columns that can be cut by values that were ``late``, and not, or hardly, by knots there are.
+    def _news(self, late):
+        """Knots of the columns that can be cut by values that were ``late``, and not, or hardly, by knots there are.
 
-        ``late`` has an array of values for each column, empty for those that were not late. Those whose entropy is
-        below ``least`` bits are none.
+        ``late`` has an array of values for each column, empty for those that were not late. What is returned has, by
+        place, these knots and the entropy of the values; columns that tell less than `TELLS` are left out.
         """
-        found, knots = [], self._state.knots
+        found, knots = {}, self._state.knots
         for i, values in enumerate(late):
             own = Knots.of(values[:, None], self.n_quantiles)
             n_before, n_now = knots.starts[i + 1] - knots.starts[i], len(own.values)
-            if n_now > 1 and 2 * n_before <= n_now and lengths(values[:, None], own)[0] >= least:
-                found.append(i)
+            if n_now > 1 and 2 * n_before <= n_now and (entropy := lengths(values[:, None], own)[0]) >= TELLS:
+                found[i] = own, entropy
         return found
 
     def _focus(self, transformer, importance, rows=None, late=()):
         """Become as a transformer that has knots, but with trees of columns in proportion to their squared importance.
 
         Columns of no importance are drawn as well, as what they explain may have been overlooked. Knots are those of
-        the transformer or, where dense ``rows`` of the columns with knots are given, the quantiles of these; where
-        there are ``late`` values, see `_news`, the quantiles of these. Columns that could not be cut before have at
-        least the importance of the most important one, times their entropy.
+        the transformer or, where dense ``rows`` of the columns with knots are given, the quantiles of these. Columns
+        that can be cut by ``late`` values alone, see `_news`, have those of these, and at least the importance of the
+        most important one, times their entropy.
         """
         seen = transformer._state
         knots = seen.knots if rows is None else Knots.of(rows, self.n_quantiles)
-        own = {i: Knots.of(values[:, None], self.n_quantiles) for i, values in enumerate(late) if len(values) > 1}
-        knots, importance, most = knots.with_others(own), importance.copy(), importance.max()
-        for i in transformer._news(late, 0.0):
-            importance[i] = max(importance[i], most * lengths(late[i][:, None], own[i])[0])
+        news, importance, most = transformer._news(late), importance.copy(), importance.max()
+        knots = knots.with_others({i: own for i, (own, _) in news.items()})
+        for i, (_, entropy) in news.items():
+            importance[i] = max(importance[i], most * entropy)
         square = (importance / importance.max()) ** 2
         length = (1 - LEFT_TO_ALL) * square / square.sum() + LEFT_TO_ALL / len(square)
         random = np.random.RandomState([seen.seed, 1])
