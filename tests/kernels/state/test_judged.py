@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sklearn_nag import config_context, losses
-from sklearn_nag.kernels import learn, predict
+from sklearn_nag.kernels import learn, merge, predict
 from sklearn_nag.kernels.state.judged import ROUND
 
 from ..bounded_helpers import make_state, progressive
@@ -106,3 +106,19 @@ def make_like(state):
     copied = state.copy()
     copied.adopt(copied.latest().rule)
     return copied
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_that_wait_are_those_of_all_models(rng, kind):
+    X, y = rows_of(rng, "log_loss", 60)
+
+    def learnt(model, rows):
+        progressive(model, X[rows], y[rows])
+        return model
+
+    apart = [learnt(make_state(3, kind, 2, judged=True), rows) for rows in (slice(5), slice(5, 12))]
+    assert merge(apart).waiting == 12.0
+    base = learnt(make_state(3, kind, 2, judged=True), slice(ROUND - 1))
+    shards = [learnt(base.copy(), rows) for rows in (slice(40, 42), slice(42, 44))]  # for each of which a round ends
+    assert [shard.waiting for shard in shards] == [1.0, 1.0]
+    assert merge(shards, base).waiting == 0.0
