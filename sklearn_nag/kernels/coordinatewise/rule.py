@@ -126,10 +126,7 @@ class State(BoundedState, JudgedState):
         """As of any model."""
         if not self.rule.judged:
             return super().latest()
-        rule = replace(self.rule, averaged=False, judged=False)
-        latest = replace(self, rule=rule, cached=None)
-        latest.begin_to_judge(rule)
-        return latest
+        return replace(self, rule=replace(self.rule, averaged=False, judged=False), cached=None)
 
     def unit_free_weight(self):
         """``u`` to predict with, in units of the target: the average, what is played of a row of zeros, or both."""

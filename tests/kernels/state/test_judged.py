@@ -85,16 +85,17 @@ def test_both_are_trusted_by_what_they_have_lost(rng, kind, loss, kernel):
         )
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_latest_weights_can_be_played_alone(rng, kind):
+@pytest.mark.parametrize(("kind", "kernel"), on_both([(kind,) for kind in KINDS], 1))
+def test_latest_weights_can_be_played_alone(rng, kind, kernel):
     """As theorems are about them; the model goes on as if it had played both."""
     X, y = rows_of(rng, "log_loss", 40)
     played = np.empty((40, 2))
     both, other = (make_state(3, kind, 2, judged=True) for _ in range(2))
-    learn(both, losses.Log(), X, y, predictions=played, latest=True)
-    latest = progressive(make_state(3, kind, 2, averaged=False), X, y)
+    with config_context(kernel=kernel):
+        learn(both, losses.Log(), X, y, predictions=played, latest=True)
+        latest = progressive(make_state(3, kind, 2, averaged=False), X, y)
+        progressive(other, X, y)
     assert np.array_equal(played, latest)
-    progressive(other, X, y)
     assert both.waiting == other.waiting == 40 - ROUND
     assert np.array_equal(both.due, other.due)
     assert np.array_equal(both.trust.gap, other.trust.gap)
