@@ -10,7 +10,7 @@ from sklearn_nag.kernels import learn, merge, predict
 from sklearn_nag.kernels.state.judged import ROUND
 
 from ..bounded_helpers import make_state, progressive
-from ..helpers import LOSSES, on_both
+from ..helpers import KERNELS, LOSSES, needs_numba
 from ..nag.default_reference import AdaHedge
 
 
@@ -31,7 +31,10 @@ def half_squares(p, y):
 
 VALUES = {"log_loss": log_losses, "softmax": softmax_losses, "squared_error": half_squares}
 KINDS = [("coordinatewise", update) for update in ("scinol1", "scinol2")]
-CASES = itertools.product(KINDS, VALUES)
+CASES = [(*case, "numpy") for case in itertools.product(KINDS, VALUES)]
+# By rules that are compiled in any run.
+CASES += [pytest.param(kind, "log_loss", "numba", marks=needs_numba) for kind in KINDS]
+CASES += [pytest.param(KINDS[1], "softmax", "numba", marks=needs_numba)]
 
 
 def rows_of(rng, loss, n=150):
@@ -59,11 +62,11 @@ def mixed(latest, average, lost, c):
     return played, hedge.shares()
 
 
-@pytest.mark.parametrize(("kind", "loss", "kernel"), on_both(CASES, 4))
+@pytest.mark.parametrize(("kind", "loss", "kernel"), CASES)
 def test_both_are_trusted_by_what_they_have_lost(rng, kind, loss, kernel):
     X, y = rows_of(rng, loss)
     c = rng.integers(1, 4, len(X)) * 0.5
-    options = {"kind": kind, "n_targets": y.shape[1], "loss": LOSSES[loss]}
+    options = {"kind": kind, "n_targets": y.shape[1], "loss": LOSSES[loss], "centred": True}
     with config_context(kernel=kernel):
         states = [make_state(3, averaged=averaged, **options) for averaged in (False, True)]
         latest, average = (progressive(state, X, y, c, loss=loss) for state in states)
@@ -85,15 +88,16 @@ def test_both_are_trusted_by_what_they_have_lost(rng, kind, loss, kernel):
         )
 
 
-@pytest.mark.parametrize(("kind", "kernel"), on_both([(kind,) for kind in KINDS], 1))
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_latest_weights_can_be_played_alone(rng, kind, kernel):
     """As theorems are about them; the model goes on as if it had played both."""
     X, y = rows_of(rng, "log_loss", 40)
     played = np.empty((40, 2))
-    both, other = (make_state(3, kind, 2, judged=True) for _ in range(2))
+    both, other = (make_state(3, kind, 2, judged=True, centred=True) for _ in range(2))
     with config_context(kernel=kernel):
         learn(both, losses.Log(), X, y, predictions=played, latest=True)
-        latest = progressive(make_state(3, kind, 2, averaged=False), X, y)
+        latest = progressive(make_state(3, kind, 2, averaged=False, centred=True), X, y)
         progressive(other, X, y)
     assert np.array_equal(played, latest)
     assert both.waiting == other.waiting == 40 - ROUND
