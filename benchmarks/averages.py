@@ -61,6 +61,8 @@ def main():
     args = parse(
         __doc__, "CSV file to write the table to", "bundled sets alone", learner=f"which: {', '.join(LEARNERS)}"
     )
+    if args.learner not in (None, *LEARNERS):
+        raise SystemExit(f"--learner must be one of {', '.join(LEARNERS)}; got {args.learner}")
     learners = LEARNERS[args.learner or "NAG"]
     warnings.simplefilter("ignore", UserWarning)  # of bins without rows
     bundled = args.quick or args.data_dir is None

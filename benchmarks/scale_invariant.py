@@ -13,7 +13,7 @@ accuracies, or R^2 for regression, after one pass over raw features:
 
 ``--alphas`` prints instead the score of the potential for several ``potential_alpha``, ``--limits`` scores of rows that
 are made up, where learners without a learning rate have difficulties: of counts and amounts D^2 of their losses, else
-R^2, of 4,000 other rows; medians of five seeds, and the least and the largest.
+R^2, of 4,000 other rows or more; medians of five seeds, and the least and the largest.
 """
 
 from functools import partial

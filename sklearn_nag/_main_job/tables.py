@@ -18,7 +18,7 @@ from .._extras import how_to_install
 from ..preprocessing import DateEncoder, NumberReader, OnlinePipeline, prepare
 from ..preprocessing._frames import DATES, NUMBERS, WORDS, read_table
 from ..preprocessing._numbers import NumberForm
-from ..preprocessing._prepare import EPOCHS, KINDS, LEAST_READ, LEFT_OUT, TEXT, are_days, choose
+from ..preprocessing._prepare import EPOCHS, IN_DIGITS, KINDS, LEAST_READ, LEFT_OUT, TEXT, are_days, choose
 from ..streams._read import check_encoding
 from ..streams._sources import check_names
 
@@ -77,7 +77,8 @@ def read_own(path, target, *, most_rows, folds, encoding="utf-8", choices=None):
     target_reader, frame[target], of_target = _read_target(frame[target], asked)
     rows = frame[frame[target].notna()]
     if len(rows) < len(frame):
-        notes.append(f"  {len(frame) - len(rows)} rows left out, which have no {target!r}")
+        n, what = len(frame) - len(rows), "a number in " if target_reader is not None else ""
+        notes.append(f"  {n} row{'s' * (n > 1)} left out, without {what}{target!r}")
     of_columns: list[str] = []
     kinds = {name: kind for name, kind in choices.kinds.items() if name != target}
     others = [name for name in frame if name != target and name in (choices.columns or frame)]
@@ -110,7 +111,9 @@ def read_own(path, target, *, most_rows, folds, encoding="utf-8", choices=None):
             if _is_number(y):
                 more += f"; --numbers {shlex.quote(target)} takes it for a quantity"
     if y.nunique() < 2:
-        raise ValueError(f"{path} has nothing to learn: rows with fewer than two values of {target!r}{more}.")
+        raise ValueError(
+            f"{path} has nothing to learn: rows with fewer than two values of {target!r}{more or of_target}."
+        )
     if len(y) < 2 * folds:
         raise ValueError(f"{path} has {len(y)} rows to learn from; --folds {folds} needs at least {2 * folds}.")
     kind = f"classification, {y.nunique()} classes" if is_classification else "regression"
@@ -163,10 +166,7 @@ def _check_choices(choices, frame, path, target):
 
 
 def _read_target(values, kind):
-    """What makes numbers of targets that are words for numbers, and not asked to be words, or None.
-
-    And the targets that come of it, and what a note says of them.
-    """
+    """The reader that makes numbers of a target, None if it needs none; the target; and what a note says of it."""
     if _is_number(values) or kind == WORDS:
         return None, values, ""
     column = read_table(values.to_frame()).columns[0]
@@ -175,7 +175,7 @@ def _read_target(values, kind):
     if names_rows or choice.form in EPOCHS:  # numbers that may be seconds, or may not
         choice = choose(column, NUMBERS, least=LEAST_READ)
     if choice.kind == DATES and choice.has_days:
-        raise ValueError(_no_dates(values.name, "", [WORDS]))
+        raise ValueError(_no_dates(values.name, "", [NUMBERS, WORDS] if choice.form in IN_DIGITS else [WORDS]))
     if choice.kind != NUMBERS:
         return None, values, ""
     how = {"errors": "missing"} if choice.has_others else {}

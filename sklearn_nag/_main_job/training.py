@@ -4,8 +4,8 @@ Batches are read by sklearn_nag.streams.read_batches and learnt by fit_stream, s
 The first 100,000 rows decide what is made of each column (numbers, words, dates, money, text, missing values), and a
 line says so of each; the model knows its columns. svmlight files hold numbers, which are taken as they are. Without
 --estimator a first pass over the target decides: words, digits with leading zeros among them, or at most 20 different
-whole numbers, are classes, anything else is a quantity; words among numbers and dates are errors. --as says which it
-is.
+whole numbers, are classes, anything else is a quantity. With more different values, words in up to 1 % of the rows of
+numbers, amounts written as words, and days in digits are errors. --as says which it is.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ def train(options):
     write_whole(options.model, lambda file: save(model, file, options.model.suffix))
     learnt = model if options.target is None else model[-1]
     kind = f"{len(learnt.classes_)} classes" if is_classifier(learnt) else "a quantity"
-    gaps = [f"{batches.n_left_out} rows left out, which have no {options.target!r}"] if batches.n_left_out else []
+    gaps = [f"{batches.n_left_out} rows left out, without {options.target!r}"] if batches.n_left_out else []
     return "\n".join([
         f"{type(learnt).__name__}, up to {learnt.n_features_in_} features, {options.target or 'target'}: {kind}",
         f"{n_read} rows read in {seconds:.1f} s, {n_read / seconds:,.0f} rows a second" if n_read else
@@ -215,7 +215,7 @@ def learner(options):
             such = f", such as {word}" if word else ""
             raise ValueError(f"{name} needs numbers as targets; {what} holds words{such}.")
     elif classes is not None:
-        classes = as_targets(classes, next(targets, np.empty(0)))
+        classes = classes_as_targets(classes, next(targets, np.empty(0)))
     else:
         find = partial(first_word, options)
         classes = find_classes(targets, what, surely=name is not None or kind == WORDS, find=find)
@@ -236,7 +236,7 @@ def keep_codes(options, n_batches=None):
 
 
 def first_word(options, is_it):
-    """The first word of the target that is such a one, and where it is, in words; None if there is none."""
+    """The first word of the target for which ``is_it(word)`` holds, with its file and row; None if there is none."""
     for path in find_paths(options.files):
         n_rows = 0
         # As a feature a target has all rows, also those without a value.
@@ -280,7 +280,7 @@ def parameter(text):
         return name, value
 
 
-def as_targets(words, targets):
+def classes_as_targets(words, targets):
     """Classes given as words, in the type of the targets."""
     kind = targets.dtype.kind
     if kind in "US":
@@ -312,17 +312,21 @@ def find_classes(batches, what, surely, find=None):
             if len(found) > MOST_WORDS:
                 break
         elif len(found) > MOST_CLASSES or not _can_be_classes(found).all():
-            return _quantities(found, what)
+            _check_no_days(found, what)
+            return None
     if counts:
         _check_words(counts, what, find or (lambda is_it: None))
     if len(found) < 2:
         raise ValueError(f"there is nothing to learn: {what} is {found[0].item()!r} in all rows.")
     numbers = found.dtype.kind not in "USb"
-    return _quantities(found, what) if not surely and numbers and len(found) > n_rows // 2 else found
+    if surely or not numbers or len(found) <= n_rows // 2:
+        return found
+    _check_no_days(found, what)
+    return None
 
 
-def _quantities(values, what):
-    """None, as targets are no classes; raise ValueError where they are dates."""
+def _check_no_days(values, what):
+    """Raise ValueError for numbers that are dates, such as 20230228."""
     if are_days(values):
         raise ValueError(
             f"{what} holds dates, such as {values[0]:.0f}: if they are quantities, say --estimator NAGRegressor; if "
@@ -345,9 +349,10 @@ def _check_words(words, what, find):
                 f"{what} holds numbers, but {other or repr(others[0])}: write a number there, or nothing, which leaves "
                 f"the row out; {classes}."
             )
+        word = max(filter(_is_no_number, named), default=max(named))
         raise ValueError(
-            f"{what} holds words that are numbers, such as {max(named)!r}: they are learnt as a quantity once "
-            f"they are written as plain numbers, with a point alone; {classes}."
+            f"{what} holds words that are numbers, such as {word!r}: they are learnt as a quantity once they are "
+            f"written as plain numbers, with a point alone; {classes}."
         )
     if len(words) > MOST_WORDS:
         raise ValueError(

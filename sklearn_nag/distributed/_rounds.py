@@ -14,7 +14,6 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from .. import kernels
-from ..ensemble import OnlineBootstrap
 from ..estimators import FTRLClassifier, FTRLRegressor
 from ..estimators._merging import check_kind
 from ..estimators._parameters import check_number, learner_of
@@ -34,7 +33,7 @@ def check_estimator(estimator):
     if isinstance(estimator, Pipeline):
         _check_pipeline(estimator)
         estimator = learner_of(estimator)
-    if isinstance(estimator, OnlineBootstrap):
+    if hasattr(estimator, "shard"):  # which a bootstrap draws weights by
         raise TypeError(
             "estimator is an OnlineBootstrap; it cannot be sharded, as its copies would draw the same weights in each "
             "shard. Let models with a shard of their own learn a part of the rows each, and merge these by "

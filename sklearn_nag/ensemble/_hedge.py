@@ -615,7 +615,7 @@ class HedgeRegressor(TakesNumbers, Mixture):
         return np.stack([self._held(response, low, high) for response in played])
 
     def _rounding(self, first, y, n_unjudged):
-        """As of classes.
+        """As of classes; by the range of the targets with the row, as rounding tells nothing of its target.
 
         Forecasts of learners that know where targets are have the rounding of what they add to that. It is at most as
         large as the spread of targets, and as forecasts of late: one target that is far off spreads targets for good.

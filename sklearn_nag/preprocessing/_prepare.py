@@ -45,6 +45,7 @@ DATE_FORMATS = (None, *_DAYS, *(f"{day} {time}" for time in _TIMES for day in _D
 _MARKS = (".", None), (".", ","), (",", None), (",", "."), (".", " "), (",", " "), (".", "'")
 NUMBER_FORMATS = tuple(NumberForm(*marks) for marks in _MARKS)
 _GROUPS = re.compile(r"[^.,\d]*[1-9]\d{0,2}[.,]\d{3}[^.,\d]*")  # which may be thousands, or three decimals
+IN_DIGITS = "%Y%m%d", "%Y%m"  # days and months that are whole numbers
 EPOCHS = {"seconds": 1.0, "milliseconds": 1e3}  # since 1970, in which times are told
 _YEARS = 1900, 2100  # between which four digits are a year, where nobody has said so
 _DOUBTFUL = 2030  # a year from here on, of two digits, may have been in the last century
@@ -145,7 +146,7 @@ def _times_in(numbers):
     if not (numbers == np.round(numbers)).all():
         return None
     first, last = _YEARS
-    for form, digits, fewest in (("%Y%m%d", 4, 2), ("%Y%m", 2, _FEWEST_MONTHS)):
+    for form, digits, fewest in zip(IN_DIGITS, (4, 2), (2, _FEWEST_MONTHS)):
         may_be = len(numbers) >= fewest and first * 10**digits <= numbers[0] and numbers[-1] < (last + 1) * 10**digits
         if may_be and _all_dates([str(int(number)) for number in numbers.tolist()], form) is not None:
             return form
@@ -489,9 +490,11 @@ def prepare(
     (4,)
     """
     check_option("mismatch", mismatch, ("raise", "fill"))
-    if hasattr(frame, "fit"):
-        kind = frame.__name__ if isinstance(frame, type) else type(frame).__name__
-        raise TypeError(f"frame is the estimator {kind}; prepare takes the table first and the learner behind it.")
+    kind = frame if isinstance(frame, type) else type(frame)
+    if hasattr(kind, "fit"):  # not the frame's own, which may be a column
+        raise TypeError(
+            f"frame is the estimator {kind.__name__}; prepare takes the table first and the learner behind it."
+        )
     table = read_table(frame)
     names = list(range(len(table.columns))) if table.names is None else table.names
     kinds = dict(kinds or {})

@@ -143,7 +143,7 @@ def test_what_the_target_is_can_be_said(ugly):
 def test_rows_without_a_target_and_too_many_rows(ugly):
     table = read(ugly(y={3: "", 4: ""}), most_rows=20)
     assert len(table.y) == 20
-    assert "  2 rows left out, which have no 'y'" in table.notes
+    assert "  2 rows left out, without 'y'" in table.notes
     assert "  20 rows drawn at random (--rows)" in table.notes
 
 
@@ -352,7 +352,7 @@ def test_few_words_among_targets_that_are_numbers_are_missing(rng, tmp_path, for
     assert len(table.y) == 300 - n_words
     rows = f"{n_words} row{'s' * (n_words > 1)}"
     assert f", but 'tbd' and the like in {rows}, taken as missing" in "\n".join(table.notes)
-    assert f"  {n_words} rows left out, which have no 'y'" in table.notes
+    assert f"  {rows} left out, without a number in 'y'" in table.notes
     again = pd.read_csv(path, **table.reading)
     np.testing.assert_array_equal(table.target_reader.fit_transform(again[["y"]])[:-n_words, 0], table.y)
     path.write_text(path.read_text() + "\n1.5,tbd" * 3)  # more than 1 %

@@ -301,7 +301,7 @@ def test_rows_without_a_target_are_left_out(run, suffix):
     rows.to_csv("rows.csv", index=False) if suffix == "csv" else rows.to_parquet("rows.parquet")
     said = run(f"rows.{suffix}", "--target", "grade", "--batch-size", "64")
     assert "320 rows read" in said
-    assert "\n80 rows left out, which have no 'grade'\n" in said
+    assert "\n80 rows left out, without 'grade'\n" in said
     rows.dropna().to_csv("whole.csv", index=False)
     assert "left out" not in run("whole.csv", "--target", "grade", "--model", "whole.joblib")
     learnt, expected = (joblib.load(f"{name}.joblib")[-1] for name in ("model", "whole"))

@@ -565,3 +565,8 @@ def test_what_is_no_table_is_told_by_name():
     for estimator in (NAGRegressor(), NAGRegressor, prepare(frame)):
         with pytest.raises(TypeError, match="frame is the estimator .*; prepare takes the table first"):
             prepare(estimator, frame)
+
+
+def test_columns_may_have_names_of_methods():
+    frame = pd.DataFrame({"fit": [1.5, 2.0, 3.25] * 20, "shard": [1.0, 2.0] * 30})
+    assert prepare(frame, NAGRegressor()).fit(frame, frame["fit"]).score(frame, frame["fit"]) > 0.9

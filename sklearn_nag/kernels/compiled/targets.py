@@ -36,7 +36,7 @@ from .losses import loss_and_gradient, loss_of, margins
 
 ORIGIN, SUM, SPREAD, LEAST, MOST, GROWTH = range(6)  # rows of `state.targets.Targets.table`
 FREE, TO_TARGETS, TO_NUMBERS = range(3)  # whether predictions are clipped, and to what
-HELD = CLIPPED, LATEST, AVERAGE  # predictions that are held within the range of the targets
+HELD = CLIPPED, LATEST, AVERAGE  # held within the range of the targets; only rules that judge have the last two
 LARGEST_WEIGHT = 2  # a further entry of ``clock``, of learners without a learning rate
 
 

@@ -314,14 +314,14 @@ def play(state, loss, target_rows, i, c, latest, average):
     The model is a `JudgedState`; where its rule is ``judged``, it counts what the two lose.
     """
     rule, rows = state.rule, target_rows
-    played = latest if rule.plays_latest or not rule.averaged else average
-    if not rule.judged:
-        return played
-    if not rule.plays_latest:
-        played = latest - (1.0 - state.share_of_latest()) * (latest - average)
-    held = between(rows.mean_before[i] + rows.unit_before[i] * np.stack([latest, average]), rows.least[i], rows.most[i])
-    state.judge(group_losses(rule, loss, held.reshape(1, -1), rows.y[i : i + 1], rows.unit[i : i + 1], np.array([c])))
-    return played
+    if rule.judged:
+        behind = (1.0 - state.share_of_latest()) * (latest - average)
+        both = rows.mean_before[i] + rows.unit_before[i] * np.stack([latest, average])
+        held = between(both, rows.least[i], rows.most[i]).reshape(1, -1)
+        state.judge(group_losses(rule, loss, held, rows.y[i : i + 1], rows.unit[i : i + 1], np.array([c])))
+    if rule.plays_latest or not rule.averaged:
+        return latest
+    return latest - behind if rule.judged else average
 
 
 def by_set(rule, values):
