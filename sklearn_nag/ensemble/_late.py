@@ -27,9 +27,8 @@ def waiting(known, most):
 def gone_on(known, places, rows, most):
     """What is known after more rows, given as the columns of these ``places``: of each ``most`` values at most."""
     known = list(known)
-    first, has_varied = (
-        np.array([of(known[place]) for place in places]) for of in (lambda v: v[0], lambda v: len(v) > 1)
-    )
+    first = np.array([known[place][0] for place in places])
+    has_varied = np.array([len(known[place]) > 1 for place in places])
     varies = ((rows != first) & ~np.isnan(rows)).any(axis=0)  # also from a first NaN
     for i in np.flatnonzero(has_varied | varies):  # as most of the others stay as they are
         place, column = places[i], rows[:, i]
