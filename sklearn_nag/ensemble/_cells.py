@@ -595,9 +595,8 @@ class _LinesCurvesCells(ToldNumbers):
         if not self.__sklearn_is_fitted__():
             return
         if self._early is not None:
-            early, columns = self._early, self._experts[-1].transformers[0][1].columns
-            n_columns = self.n_features_in_ if isinstance(columns, str) else len(columns)
-            kept = isinstance(early, np.ndarray) and early.dtype == np.float64 and early.shape[1:] == (n_columns,)
+            early, shape = self._early, self._cut_columns().shape
+            kept = isinstance(early, np.ndarray) and early.dtype == np.float64 and early.shape[1:] == shape
             if not kept or len(early) > self._n_new or np.isinf(early).any():
                 raise ValueError("_early is not the first rows")
         if self._late is not None:
