@@ -309,7 +309,7 @@ def test_a_unit_of_targets_that_matters(monkeypatch):
 
     campaign("powers_of_two_of_targets_do_not_matter", 100)
     monkeypatch.setattr(kernels, "learn", learn)
-    campaign("powers_of_two_of_targets_do_not_matter", says=r"np\.ldexp\(y, -?[1-9]")
+    campaign("powers_of_two_of_targets_do_not_matter", 100, says=r"np\.ldexp\(y, -?[1-9]")
 
 
 def test_an_average_that_depends_on_the_order_of_columns(monkeypatch):

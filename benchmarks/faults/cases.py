@@ -392,7 +392,7 @@ def parameters_of(kind, rng, learner):
         if not classifies and "invariance" in chosen and not chosen.keys() & {"loss", "update"}:
             maybe("half_life", 0.5, 1.0, 10.0, 1e4)
         maybe(ALPHA, 0.2, 1.126, 10.0)
-        maybe("average", 0.3, False)
+        maybe("average", 0.4, True, False)
         return chosen
     maybe("normalization", 0.4, "max", "rms", None)
     maybe("adaptive", 0.25, False)

@@ -181,12 +181,20 @@ def may_be_refused(file, names, rows):
     if file.target is None:
         return False
     targets = [row[names.index(file.target)] for row in rows]
-    return any(target in MISSING or not exact(target) for target in targets)
+    return any(target in MISSING or not exact(target) or is_infinite(target) for target in targets)
 
 
 def exact(word):
     """Whether float64 has a number, if it is a whole one."""
     return not WHOLE.fullmatch(word) or Decimal(word) == Decimal(float(word))
+
+
+def is_infinite(word):
+    """Whether float64 has infinity for a number, which is no target."""
+    try:
+        return abs(float(word)) == float("inf")
+    except ValueError:
+        return False
 
 
 def same(value, word):
@@ -265,7 +273,8 @@ def wrong_with(file, path):
             return f"the row {[row[place] for place in places]} is read as {list(got)}"
         if file.target is not None:
             word = row[names.index(file.target)]
-            if not (same(target, word) and (isinstance(target, str) or exact(word))):
+            is_number = not isinstance(target, str)
+            if not same(target, word) or (is_number and (not exact(word) or is_infinite(word))):
                 return f"the target {word!r} is read as {target!r}"
     return None
 
