@@ -294,7 +294,7 @@ def classes_as_targets(words, targets):
     return np.array(values).astype(targets.dtype)
 
 
-def find_classes(batches, what, surely, find=None):
+def find_classes(batches, what, surely, find=lambda is_it: None):
     """Classes among batches of targets, sorted; None for quantities. Errors call them ``what``.
 
     They may ``surely`` be classes, however many there are and whatever they look like. ``find`` is as `first_word` of
@@ -315,7 +315,7 @@ def find_classes(batches, what, surely, find=None):
             _check_no_days(found, what)
             return None
     if counts:
-        _check_words(counts, what, find or (lambda is_it: None))
+        _check_words(counts, what, find)
     if len(found) < 2:
         raise ValueError(f"there is nothing to learn: {what} is {found[0].item()!r} in all rows.")
     numbers = found.dtype.kind not in "USb"

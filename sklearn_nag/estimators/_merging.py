@@ -27,9 +27,8 @@ def merge(models: Iterable[Model], base: Model | None = None) -> Model:
     check_alike(models, base, "classes_", "_n_outputs")
     for name, model in named_models(models, base):
         _check_fits(models[0], name, model)
-    merged = copy.copy(models[0])
     try:
-        kernels.check_can_be_merged(merged._state.rule)
+        kernels.check_can_be_merged(models[0]._state.rule)
         for name, model in named_models(models) if base is not None else ():
             check_went_on(base, name, model)
         models.sort(key=lambda model: [getattr(model._state.rule, flag) for flag in model._state.rule.of_steps])

@@ -38,14 +38,11 @@ class Knots(NamedTuple):
         """These, or with other knots of some columns: ``columns`` has them, each as knots of one column, by place."""
         if not columns:
             return self
-        parts = [columns[i].values if i in columns else self.values[a:b] for i, (a, b) in enumerate(self._ends())]
+        own = enumerate(np.split(self.values, self.starts[1:-1]))
+        parts = [columns[i].values if i in columns else values for i, values in own]
         middles = [columns[i].middles[0] if i in columns else middle for i, middle in enumerate(self.middles)]
         starts = np.add.accumulate([0, *map(len, parts)], dtype=np.int64)
         return type(self)(np.concatenate(parts), starts, np.array(middles))
-
-    def _ends(self):
-        """Where the knots of each column begin and end."""
-        return zip(self.starts[:-1], self.starts[1:])
 
     def check(self, n_columns):
         """Raise unless these are knots of so many columns."""

@@ -55,7 +55,8 @@ class Rule(LinearRule):
         Whether to predict with the average of the weights played, in which row ``t`` counts ``c t s^2`` where ``x`` is
         not 0.
     judged : bool
-        Whether predictions are by the latest weights and their average, as much as each has been right.
+        Whether predictions are by the latest weights and their average, as much as each has been right, where weights
+        are averaged.
     plays_latest : bool
         Whether the latest weights alone are played, whatever predicts.
     centred : bool
@@ -122,12 +123,6 @@ class State(BoundedState, JudgedState):
     centred, or not 0: when its values grow late, the rows before count for next to nothing.
     """
 
-    def latest(self):
-        """As of any model."""
-        if not self.rule.judged:
-            return super().latest()
-        return replace(self, rule=replace(self.rule, averaged=False, judged=False), cached=None)
-
     def unit_free_weight(self):
         """``u`` to predict with, in units of the target: the average, what is played of a row of zeros, or both."""
         rule, columns, size, largest_weight = self.rule, self.columns, self.size(), self.largest_weight or 1.0
@@ -141,7 +136,7 @@ class State(BoundedState, JudgedState):
             else:
                 root = scinol_root(columns.G, size, largest_weight)
                 u = scinol(rule.update, columns.weight, root, columns.beta, size, largest_weight)
-            if rule.judged:
+            if rule.averaged and rule.judged:
                 u = u - (1.0 - self.share_of_latest())[:, None] * (u - average)
             return u * self.unit()[:, None]
 
