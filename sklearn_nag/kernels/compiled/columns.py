@@ -377,18 +377,18 @@ def copy_columns(subset, columns, above, index, first, width, fetches):
     """Copy to ``subset``, or back: by blocks of 8 by 8 where columns are whole lines of the cache, else of 4 by 4."""
     fields, n = columns.shape[1], width - first
     if fields % 8 == 0 and n >= 8:
-        for field in range(0, fields, 8):
-            for i in range(first, width, 8):
-                place = min(i, width - 8)  # the last block may overlap the one before
+        for i in range(first, width, 8):
+            place = min(i, width - 8)  # the last block may overlap the one before
+            for field in range(0, fields, 8):
                 if fetches:
                     fetch_8(subset, above + field, place, columns, field, index)
                 else:
                     put_8(subset, above + field, place, columns, field, index)
     elif fields >= 4 and n >= 4:
-        for a in range(0, fields, 4):
-            field = min(a, fields - 4)
-            for i in range(first, width, 4):
-                place = min(i, width - 4)
+        for i in range(first, width, 4):
+            place = min(i, width - 4)
+            for a in range(0, fields, 4):
+                field = min(a, fields - 4)
                 if fetches:
                     fetch_4(subset, above + field, place, columns, field, index)
                 else:

@@ -7,6 +7,7 @@ import numpy as np
 from ..state.lifts import LARGEST
 from .constants import OF_RATE
 from .jit import fast
+from .vectors import WIDTH
 
 # Not of type int: Numba takes those for literals, and compiles a function anew for each literal that it is given.
 (
@@ -49,7 +50,8 @@ def held(heads, row, k, j):
 def new_heads(state):
     """The table for a model, with what is known before the next row."""
     rule = state.rule
-    heads = np.zeros((N_ROWS, max(rule.n_heads, 2)))  # 2 as some rows serve mixtures of the two
+    heads = np.zeros((N_ROWS, rule.n_heads + WIDTH))  # room for whole vectors, and for mixtures of two
+    heads[TARGET] = -1.0  # no class is soft where there is none
     heads[UNIT, : rule.n_heads] = state.unit()
     heads[FARTHEST_UNITS] = rule.outlying if rule.robust else np.inf
     heads[PLAYED_LEAST], heads[PLAYED_MOST] = -LARGEST, LARGEST

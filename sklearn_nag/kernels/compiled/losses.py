@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 
 from ...losses import (
-    BISECTIONS,
     FARTHEST,
     FLAT,
     HALLEY_STEPS,
@@ -25,11 +24,12 @@ from ...losses import (
     time_to,
 )
 from ..state.lifts import LARGEST_POWER
-from .arithmetic import exp, exp_minus_1, log_1_plus, near_exp_minus_1
+from .arithmetic import each_exp_minus_1, exp, exp_minus_1, log_1_plus, near_exp_minus_1
 from .constants import HAS_TARGET_UNIT, IS_COUPLED, OF_MARGIN, OF_RATE
-from .heads import PREDICTION, SHARE, TARGET, compared
+from .heads import FACTOR, GRADIENT, LOSS, PREDICTION, TARGET, UNIT, compared
 from .jit import bound, fast, slow, strict, strict_slow
-from .vectors import maximum, minimum
+from .softmax import margin, margins, share_moves
+from .vectors import WIDTH, anywhere, before, load, maximum, minimum, store, where
 
 LOG, HINGE, SQUARED_HINGE, MODIFIED_HUBER, PERCEPTRON = range(5)
 SQUARED, QUANTILE, ABSOLUTE, HUBER, INSENSITIVE, SQUARED_INSENSITIVE, SOFTMAX, TWEEDIE = range(5, 13)
@@ -60,7 +60,9 @@ MARGIN_LOSSES = {
 }  # of ``y p``; the others are of ``p - y``, but for `TWEEDIE`, of ``log y - p``
 
 
-SHORT = 0.3  # the furthest of moves by `short_move_of_log`, at the slope where they begin
+# How far a step would move at the slope where it begins: by `short_move_of_log`, and by Halley's method from there.
+SHORT, NEAR_STEP = 0.3, 0.5
+CLOSE = 1e-6  # of a move, after which the next change would be below rounding, as they become less cubically
 
 
 class CompiledLoss(NamedTuple):
@@ -91,6 +93,36 @@ def loss_and_gradient(loss, parameter, p, y):
     if OF_RATE:
         return deviance(parameter, p, y), deviance_slope(parameter, p, y)
     return loss_of_residual(loss, parameter, p - y)
+
+
+@fast
+def fill_losses(heads, loss, n_heads, n_targets):
+    """Leave in the table what the predictions of all heads lose, and derivatives; coupled ones become margins."""
+    if IS_COUPLED:
+        for k in range(0, n_heads, n_targets):
+            margins(heads, PREDICTION, k, k + n_targets)
+            fill_losses_of_classes(heads, k, n_targets)
+    else:
+        for k in range(n_heads):
+            parameter = loss.parameter * heads[UNIT, k] if loss.scaled else loss.parameter
+            p, y = heads[PREDICTION, k], compared(heads, k % n_targets)
+            heads[LOSS, k], heads[GRADIENT, k] = loss_and_gradient(loss.code, parameter, p, y)
+
+
+@slow
+def fill_losses_of_classes(heads, start, n):
+    """As `fill_losses`, of the margins of ``n`` classes, by eights. Heads after ``start + n`` are yet to be filled."""
+    for j in range(0, n, WIDTH):
+        y = load(heads, TARGET, j)
+        margin = y * load(heads, PREDICTION, start + j)
+        e = inverse_power(margin)
+        store(heads, LOSS, start + j, where(y > 0.0, log_loss(margin, e), 0.0))
+        store(heads, GRADIENT, start + j, -y * (where(margin > 0.0, e, 1.0) / (1.0 + e)))
+        if anywhere((abs(y) < 1.0) & before(n - j)):
+            for k in range(j, min(j + WIDTH, n)):
+                if abs(heads[TARGET, k]) < 1.0:
+                    value, slope = soft_loss(SOFTMAX, heads[PREDICTION, start + k], heads[TARGET, k])
+                    heads[LOSS, start + k], heads[GRADIENT, start + k] = value, slope
 
 
 @fast
@@ -217,20 +249,6 @@ def loss_of(heads, row, loss, of_target, unit, k, n_targets):
     return value
 
 
-@slow
-def margin(heads, row, k, n_targets):
-    """As `margins`, of a single prediction, which stays as it is."""
-    start = k // n_targets * n_targets
-    most, total = -np.inf, 0.0
-    for j in range(start, start + n_targets):
-        if j != k:
-            most = max(most, heads[row, j])
-    for j in range(start, start + n_targets):
-        if j != k:
-            total += exp(max(heads[row, j] - most, -LARGEST_POWER))
-    return heads[row, k] - most - np.log(total)
-
-
 @fast
 def importance_aware_move(loss, parameter, p, y, g, a):
     """How far, and in which direction, the importance-aware step moves ``p``; see `sklearn_nag.losses`.
@@ -256,15 +274,12 @@ def move_of_margin(loss, margin, a):
         a = min(a, LONGEST)
         d = a / (1.0 + e)
         if a > 1e-12:
-            if d > 0.5:
+            if d > NEAR_STEP:
                 d = min(d, np.log1p(a / e))
             for _ in range(HALLEY_STEPS):
-                grown = e * exp_minus_1(d)
-                slope = 1.0 + grown + e
-                excess = d + grown - a
-                change = excess / (slope - excess * (slope - 1.0) / (2.0 * slope))
+                change = too_far(d, e, e * exp_minus_1(d), a)
                 d -= change
-                if abs(change) <= 1e-6 * d:  # the next one would be below rounding, as it converges cubically
+                if abs(change) <= CLOSE * d:
                     break
         return max(d, 0.0)
     if loss == HINGE:
@@ -274,6 +289,14 @@ def move_of_margin(loss, margin, a):
     steep = min(4.0 * a, max(0.0, -1.0 - margin))
     gap = max(0.0, 1.0 - margin - steep)
     return steep + gap * fallen(2.0 * (a - steep / 4.0))
+
+
+@fast
+def too_far(d, e, grown, a):
+    """How far ``d`` is beyond the root of ``d + e (exp(d) - 1) = a``, by Halley's method; ``grown`` is the product."""
+    slope = 1.0 + grown + e
+    excess = d + grown - a
+    return excess / (slope - excess * (slope - 1.0) / (2.0 * slope))
 
 
 @fast
@@ -326,56 +349,39 @@ def move_of_residual(loss, parameter, residual, a):
 
 
 @slow
-def share_moves(heads, row, start, stop):
-    """As `Softmax.share`: multiply the moves of the heads from ``start`` to ``stop``, a row of the table, by it."""
-    is_soft, wanted = False, 0.0
-    for k in range(start, stop):
-        y = compared(heads, k - start)
-        is_soft |= abs(y) < 1.0
-        wanted += 0.5 * (1.0 + y) * heads[row, k]
-    if not is_soft:
-        return
-    least, most, share = 0.0, 1.0, 1.0
-    for _ in range(BISECTIONS):
-        highest, total, moved = -np.inf, 0.0, 0.0
-        for k in range(start, stop):
-            margin = heads[PREDICTION, k]
-            log = min(margin, 0.0) - np.log1p(exp(max(-abs(margin), -LARGEST_POWER)))
-            heads[SHARE, k] = log + share * heads[row, k]
-            highest = max(highest, heads[SHARE, k])
-        for k in range(start, stop):
-            p = exp(max(heads[SHARE, k] - highest, -LARGEST_POWER))
-            total += p
-            moved += p * heads[row, k]
-        if moved > wanted * total:
-            most = share
-        else:
-            least = share
-        if least == most:
+def fill_moves_of_classes(heads, start, n, a):
+    """Leave in ``FACTOR`` how far importance-aware steps move the margins of ``n`` classes, by eights.
+
+    As `importance_aware_move`, and together as far as `share_moves` lets them. Heads after ``start + n`` are yet to be
+    filled.
+    """
+    for j in range(0, n, WIDTH):
+        y, slope = load(heads, TARGET, j), abs(load(heads, GRADIENT, start + j))
+        is_hard = (abs(y) >= 1.0) & before(n - j)
+        move, is_found = short_move_of_log(slope, a), slope * a <= SHORT
+        if anywhere(is_hard & ~is_found):
+            near, is_near = near_move_of_log(y * load(heads, PREDICTION, start + j), a)
+            move, is_found = where(is_found, move, near), is_found | is_near
+        store(heads, FACTOR, start + j, where(is_hard & is_found, y * move, 0.0))
+        if anywhere(before(n - j) & ~(is_hard & is_found)):
+            for k in range(j, min(j + WIDTH, n)):
+                p, y_k, g = heads[PREDICTION, start + k], heads[TARGET, k], heads[GRADIENT, start + k]
+                if g != 0.0 and heads[FACTOR, start + k] == 0.0:
+                    heads[FACTOR, start + k] = importance_aware_move(SOFTMAX, 0.0, p, y_k, g, a)
+    share_moves(heads, FACTOR, start, start + n)
+
+
+@fast
+def near_move_of_log(margin, a):
+    """As `move_of_margin`, of the log loss, where the step would move up to `NEAR_STEP` at its slope; and where so."""
+    e = exp(minimum(maximum(margin, LEAST_MARGIN), MOST_MARGIN))
+    d = a / (1.0 + e)
+    is_near = d <= NEAR_STEP
+    goes_on = is_near
+    for _ in range(HALLEY_STEPS):
+        change = too_far(d, e, e * each_exp_minus_1(d), a)
+        d = where(goes_on, d - change, d)
+        goes_on = goes_on & (abs(change) > CLOSE * d)
+        if not anywhere(goes_on):
             break
-        share = 0.5 * (least + most)
-    for k in range(start, stop):
-        heads[row, k] *= least
-
-
-@slow
-def margins(heads, row, start, stop):
-    """As `Softmax.margins`, in place, for the heads from ``start`` to ``stop`` in a row of the table of heads."""
-    best, second = start, -np.inf
-    for k in range(start + 1, stop):
-        if heads[row, k] > heads[row, best]:
-            best, second = k, heads[row, best]
-        else:
-            second = max(second, heads[row, k])
-    gap = heads[row, best] - second
-    share = exp(-min(gap, LARGEST_POWER))
-    total = 0.0
-    for k in range(start, stop):
-        if k != best:
-            heads[SHARE, k] = exp(max(heads[row, k] - second, -LARGEST_POWER))
-            total += heads[SHARE, k]
-    for k in range(start, stop):
-        if k != best:
-            others = max(total - heads[SHARE, k], 0.0) * share
-            heads[row, k] += -second - gap - (log_1_plus(others) if others <= 1.0 else np.log1p(others))
-    heads[row, best] = gap - np.log(total)
+    return maximum(d, 0.0), is_near

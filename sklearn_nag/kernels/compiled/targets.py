@@ -9,7 +9,7 @@ from ..state.lifts import LARGEST, TINY
 from ..state.targets import FAINT, FURTHER, LARGEST_GROWTH, PER_ROW, SURE
 from .arithmetic import inverse_sqrt, length
 from .columns import finite
-from .constants import HAS_TARGET_UNIT, IS_COUPLED, OF_RATE
+from .constants import HAS_TARGET_UNIT, OF_RATE
 from .handover import T
 from .heads import (
     AVERAGE,
@@ -18,7 +18,6 @@ from .heads import (
     GRADIENT,
     HIGH,
     LATEST,
-    LOSS,
     LOW,
     MEAN_BEFORE,
     PLAYED,
@@ -28,11 +27,10 @@ from .heads import (
     RATIO,
     TARGET,
     UNIT,
-    compared,
     held,
 )
 from .jit import fast, slow, strict, strict_slow
-from .losses import loss_and_gradient, loss_of, margins
+from .losses import fill_losses, loss_of
 
 ORIGIN, SUM, SPREAD, LEAST, MOST, GROWTH = range(6)  # rows of `state.targets.Targets.table`
 FREE, TO_TARGETS, TO_NUMBERS = range(3)  # whether predictions are clipped, and to what
@@ -297,12 +295,8 @@ def suffer(heads, rule, loss, clock, before, c, target, losses):
                     heads[row, j] = held(heads, row, j, j)
     for j in range(n):
         heads[PLAYED, j] = heads[CLIPPED, j]
-    if IS_COUPLED:
-        margins(heads, PREDICTION, 0, n)
+    fill_losses(heads, loss, n, n)
     for j in range(n):
-        parameter = loss.parameter * heads[UNIT, j] if loss.scaled else loss.parameter
-        p, y = heads[PREDICTION, j], compared(heads, j)
-        heads[LOSS, j], heads[GRADIENT, j] = loss_and_gradient(loss.code, parameter, p, y)
         losses[j] = min(losses[j] + min(loss_of(heads, PLAYED, loss, heads[UNIT, j], 1.0, j, n) * c, LARGEST), LARGEST)
     make_absolute(heads, target, rule, before, n)
     return finite(heads, PLAYED, n)

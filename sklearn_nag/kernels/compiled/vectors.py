@@ -339,6 +339,14 @@ def lane(typing_context, place):
 
 
 @intrinsic
+def before(typing_context, place):
+    """Which of eight come before a place, counted from the first of them."""
+    return mask(types.int64), lambda context, builder, sig, args: builder.icmp_signed(
+        ">", _spread(builder, *args), PLACES
+    )
+
+
+@intrinsic
 def anywhere(typing_context, condition):
     """Whether one of eight is true."""
 

@@ -76,7 +76,6 @@ from ..compiled.heads import (
     GRADIENT,
     IS_PREDICTED,
     LATEST,
-    LOSS,
     PREDICTION,
     UNIT,
     compared,
@@ -86,11 +85,10 @@ from ..compiled.jit import fast, for_rule, slow, strict, strict_slow
 from ..compiled.losses import (
     CompiledLoss,
     compiled_loss,
+    fill_losses,
+    fill_moves_of_classes,
     importance_aware_move,
-    loss_and_gradient,
     loss_constants,
-    margins,
-    share_moves,
 )
 from ..compiled.projections import compiled_constraint, project
 from ..compiled.targets import clip_alone, compiled_clip, fade_targets, read_rates, read_targets
@@ -364,13 +362,7 @@ def predict(table, heads, f, rule, model, clock, c, bias, rare, width, n):
         read_targets(heads, model.target, rule.intercept, rule.clip, clock, before, c, n_heads, n_targets)
     elif HAS_TARGETS:
         clip_alone(heads, model.target, rule.intercept, rule.clip, before, n_heads)
-    if IS_COUPLED:
-        for k in range(0, n_heads, n_targets):
-            margins(heads, PREDICTION, k, k + n_targets)
-    for k in range(n_heads):
-        parameter = loss.parameter * heads[UNIT, k] if loss.scaled else loss.parameter
-        p, y = heads[PREDICTION, k], compared(heads, k % n_targets)
-        heads[LOSS, k], heads[GRADIENT, k] = loss_and_gradient(loss.code, parameter, p, y)
+    fill_losses(heads, loss, n_heads, n_targets)
     return True
 
 
@@ -412,21 +404,22 @@ def descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, n):
             gains += direction * load(table, f.z, i)
         gain = total(gains)
         inverse = 1.0 / gain  # while it is made, the move is
-        for k in range(first, first + sharing):
+        at_once = n_targets if IS_IMPORTANCE_AWARE and IS_COUPLED else 1  # the classes of an expert have one rate
+        for k in range(first, first + sharing, at_once):
             g, unit = heads[GRADIENT, k], heads[UNIT, k]
             step = rate * eta[k] * (unit if IS_ADAPTIVE or rule.degree == 1 else 1.0)
             if IS_IMPORTANCE_AWARE:
-                if g == 0.0 or gain == 0.0:
+                if gain == 0.0:
                     continue
-                parameter = loss.parameter * unit if loss.scaled else loss.parameter
-                p, y = heads[PREDICTION, k], compared(heads, k % n_targets)
-                heads[FACTOR, k] = importance_aware_move(loss.code, parameter, p, y, g, reach(step, lift, gain, c))
+                if IS_COUPLED:
+                    fill_moves_of_classes(heads, k, n_targets, reach(step, lift, gain, c))
+                elif g != 0.0:
+                    parameter = loss.parameter * unit if loss.scaled else loss.parameter
+                    p, y = heads[PREDICTION, k], compared(heads, k % n_targets)
+                    heads[FACTOR, k] = importance_aware_move(loss.code, parameter, p, y, g, reach(step, lift, gain, c))
             else:
                 heads[FACTOR, k] = -step * lifted(g, weighted, lift)
         if IS_IMPORTANCE_AWARE:
-            if IS_COUPLED:
-                for start in range(first, first + sharing, n_targets):
-                    share_moves(heads, FACTOR, start, start + n_targets)
             for k in range(first, first + sharing):
                 far = heads[FACTOR, k]
                 if far != 0.0:
