@@ -62,7 +62,7 @@ MARGIN_LOSSES = {
 
 # How far a step would move at the slope where it begins: by `short_move_of_log`, and by Halley's method from there.
 SHORT, NEAR_STEP = 0.3, 0.5
-CLOSE = 1e-6  # of a move, after which the next change would be below rounding, as they become less cubically
+CLOSE = 1e-6  # a change, of a move, after which the next one is below rounding, as the method converges cubically
 
 
 class CompiledLoss(NamedTuple):
@@ -352,8 +352,8 @@ def move_of_residual(loss, parameter, residual, a):
 def fill_moves_of_classes(heads, start, n, a):
     """Leave in ``FACTOR`` how far importance-aware steps move the margins of ``n`` classes, by eights.
 
-    As `importance_aware_move`, and together as far as `share_moves` lets them. Heads after ``start + n`` are yet to be
-    filled.
+    As `importance_aware_move`, and together as far as `share_moves` lets them. What eights do not find stays 0, and is
+    found one by one. Heads after ``start + n`` are yet to be filled.
     """
     for j in range(0, n, WIDTH):
         y, slope = load(heads, TARGET, j), abs(load(heads, GRADIENT, start + j))
