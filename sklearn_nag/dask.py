@@ -14,6 +14,7 @@ from ._extras import needed
 from .distributed._rounds import (
     check_cut,
     check_estimator,
+    check_learnt,
     first_pair,
     is_fitted,
     judge,
@@ -69,7 +70,7 @@ def fit(
     sample_weight : dask.array.Array, dask.dataframe.Series or str, optional
         Weights of the rows, likewise.
     classes : array-like of shape (n_classes,), optional
-        All classes; classifiers need them.
+        All classes; classifiers need them, regressors have none.
     n_shards : int, optional
         Number of shards; by default so many that a piece is one partition. While the first run is learnt, the others
         wait: with some more shards than workers less of the time is lost.
@@ -88,7 +89,7 @@ def fit(
     TypeError
         For an estimator whose models cannot be merged, and for another kind of ``X``.
     ValueError
-        For parameters that cannot be used, and for partitions that do not fit together.
+        For parameters that cannot be used, for partitions that do not fit together, and where all weights are 0.
 
     See Also
     --------
@@ -140,6 +141,7 @@ def fit(
     (model,) = dask.compute(model)
     if not is_fitted(model):
         raise ValueError("there are no rows to learn from: no partition has any.")
+    check_learnt(model)
     return model
 
 

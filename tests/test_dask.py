@@ -129,6 +129,12 @@ def test_it_is_shard_fit_but_for_the_first_partition():
         ((da.from_array(X, (100, 4)), da.from_array(Y, 100)), {"classes": None}, ValueError, "classes must be given"),
         ((da.from_array(X, (100, 4)), da.from_array(Y, 100)), {"rounds": 0}, ValueError, "rounds"),
         ((da.from_array(X[:0], (100, 4)), da.from_array(Y[:0], 100)), {}, ValueError, "no partition has any"),
+        (
+            (da.from_array(X, (100, 4)), da.from_array(Y, 100)),
+            {"sample_weight": da.zeros(len(Y), chunks=100)},
+            ValueError,
+            "sample_weight, with class_weight, is zero for all rows",
+        ),
     ],
 )
 def test_errors(arguments, options, error, message):

@@ -30,7 +30,7 @@ from ..preprocessing import OnlineColumnTransformer
 from ..preprocessing._frames import WORDS
 from ..streams import read_batches
 from ..streams._fit import progress_bar
-from ..streams._read import SIZES
+from ..streams._read import SIZES, IfThere
 from ..streams._sources import find_paths, format_of, import_pyarrow
 from ..streams._whole import check_writable, clear_beside, write_whole
 from .training import SUFFIXES, WHAT_FILES_DO, add_reading, import_skops, in_a_line, noting, reading
@@ -218,7 +218,7 @@ def words_of(model, kept):
     """Columns to read as words, whatever they look like: those that are copied alone, and those learnt as words."""
     known, names = columns_of(model), names_of(model)
     kinds = dict.fromkeys(names) if known is None else dict(zip(names, known.kinds_))
-    return [name for name in {*kept, *names} if kinds.get(name, WORDS) in ("", WORDS)]
+    return IfThere(name for name in {*kept, *names} if kinds.get(name, WORDS) in ("", WORDS))
 
 
 def predicted(model, X, options, n_before) -> Any:

@@ -305,6 +305,8 @@ _NAME = r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
 _OPTIONS = (
     (rf"kinds=\{{{_NAME}: '(\w+)'\}}",
      lambda found: f"--as {shlex.quote(f'{ast.literal_eval(found[1])}={found[2]}')}"),
+    (rf"words=\[{_NAME}\] of read_batches",
+     lambda found: f"--as {shlex.quote(f'{ast.literal_eval(found[1])}=words')}"),
     (rf"(?:The )?'kinds\[{_NAME}\]' parameter( of \w+)?", lambda found: f"--as {ast.literal_eval(found[1])}=KIND"),
     (r"\bkinds has\b", "--as has"),
     (r"\b(drop|columns) has\b", r"--\1 has"),

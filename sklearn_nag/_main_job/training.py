@@ -32,7 +32,7 @@ from ..preprocessing._frames import NUMBERS, WORDS
 from ..preprocessing._numbers import is_missing_word
 from ..preprocessing._prepare import TEXT, are_days, beside_numbers
 from ..streams import Batches, fit_stream, read_batches
-from ..streams._read import ROWS_SHOWN, TARGETS_ALONE
+from ..streams._read import ROWS_SHOWN, TARGETS_ALONE, IfThere
 from ..streams._sources import FORMATS, find_paths, suffixes
 from ..streams._whole import check_writable, clear_beside, write_whole
 from .tables import LEADING_ZERO, MOST_CLASSES, add_choices, as_options, kinds_of
@@ -169,7 +169,8 @@ def batches_of(options, columns, words=()):
     """Batches of the files. Rows without a target are left out."""
     is_table = options.target is not None
     kinds = kinds_of(options.kinds, options.target)
-    words = [*words, *(name for name, kind in kinds.items() if kind in (WORDS, TEXT))]
+    # Whether all of these are columns, prepare looks.
+    words = IfThere([*words, *(name for name, kind in kinds.items() if kind in (WORDS, TEXT))])
     return read_batches(
         options.files, options.target, columns=columns, sample_weight=options.sample_weight,
         missing_target="drop" if is_table else "raise", transformer=None, frames=is_table, words=words,

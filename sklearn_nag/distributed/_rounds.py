@@ -79,6 +79,12 @@ def is_fitted(model):
     return learner_of(model).__sklearn_is_fitted__()
 
 
+def check_learnt(model):
+    """Raise for a model of rows whose weights are all 0."""
+    if learner_of(model).t_ == 0.0:
+        raise ValueError("sample_weight, with class_weight, is zero for all rows: there is nothing to learn from.")
+
+
 def check_cut(n_shards, rounds):
     """Raise unless there may be so many shards and rounds."""
     check_number("n_shards", n_shards, Integral, min_val=1, max_val=MOST_PIECES)

@@ -19,6 +19,7 @@ from ..model_selection._streams import saying, slice_batch
 from ._rounds import (
     check_cut,
     check_estimator,
+    check_learnt,
     first_pair,
     judge,
     learn_first,
@@ -60,7 +61,7 @@ def shard_fit(
     sample_weight : array-like of shape (n_samples,), optional
         Weights of the rows.
     classes : array-like of shape (n_classes,), optional
-        All classes, for classifiers; by default those in ``y``.
+        All classes, for classifiers; by default those in ``y``. Regressors have none.
     n_shards : int, default=16
         Number of shards. The result depends on it: the more there are, the fewer steps lead to it.
     rounds : int, default=4
@@ -79,7 +80,7 @@ def shard_fit(
     TypeError
         For an estimator whose models cannot be merged.
     ValueError
-        For parameters and rows that cannot be used.
+        For parameters and rows that cannot be used, and where all weights are 0.
 
     See Also
     --------
@@ -127,7 +128,9 @@ def shard_fit(
         X = np.asarray(X)
     if len(y) == 0:
         raise ValueError("there are no rows to learn from.")
-    if is_classifier(estimator) and classes is None:
+    if not is_classifier(estimator):
+        classes = None
+    elif classes is None:
         classes = classes_in(y)
 
     def rows(start, stop):
@@ -147,7 +150,7 @@ def shard_fit(
     def judge_piece(pair, piece):
         return _learn(judge, pair, rows(*piece), classes, piece)
 
-    return run_rounds(
+    model = run_rounds(
         pair,
         pieces,
         getattr(learner_of(estimator), "eta0", None),
@@ -156,6 +159,8 @@ def shard_fit(
         merge_learnt,
         judge_piece,
     )
+    check_learnt(model)
+    return model
 
 
 def _learn(learn, model, batches, classes, piece):

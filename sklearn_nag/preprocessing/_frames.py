@@ -429,27 +429,35 @@ def kind_in_arrow(kind):
 
 def _present(codes, dictionary):
     """Codes, of which -1 stands for a missing word, and words, without those that no row has."""
-    n = len(dictionary)
+    used, codes = used_codes(codes, len(dictionary))
+    words = _as_words(taken(dictionary, used[used >= 0]))
+    return codes, [None, *words] if len(words) < len(used) else words
+
+
+def used_codes(codes: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Those of the codes from -1 to ``n - 1`` that rows have, in order, and the place of each row's code among them."""
     if n > len(codes):
-        used, codes = np.unique(codes, return_inverse=True)
-    else:
-        is_used = np.zeros(n + 1, dtype=bool)
-        is_used[codes[: _FIRST * n]] = True  # the last place is that of -1
-        if is_used[:-1].all() and codes.min(initial=0) >= 0:
-            return codes.ravel(), _as_words(dictionary)
-        is_used[codes] = True
-        used = np.flatnonzero(np.append(is_used[-1], is_used[:-1])) - 1
-        new = np.zeros(n + 1, dtype=np.intp)
-        new[used] = np.arange(len(used))
-        codes = new[codes]
-    present = used[used >= 0]
-    if len(present) < n and hasattr(dictionary, "take"):
-        is_view = hasattr(dictionary, "type") and _is_string_view(dictionary.type)
-        dictionary = (dictionary.cast("string") if is_view else dictionary).take(present)
-    elif len(present) < n:
-        dictionary = [dictionary[i] for i in present]
-    words = _as_words(dictionary)
-    return codes.ravel(), [None, *words] if len(present) < len(used) else words
+        used, places = np.unique(codes, return_inverse=True)
+        return used, places.ravel()
+    is_used = np.zeros(n + 1, dtype=bool)
+    is_used[codes[: _FIRST * n]] = True  # the last place is that of -1
+    if is_used[:-1].all() and codes.min(initial=0) >= 0:
+        return np.arange(n), codes.ravel()
+    is_used[codes] = True
+    used = np.flatnonzero(np.append(is_used[-1], is_used[:-1])) - 1
+    new = np.zeros(n + 1, dtype=np.intp)
+    new[used] = np.arange(len(used))
+    return used, new[codes].ravel()
+
+
+def taken(dictionary: Any, places: np.ndarray) -> Any:
+    """The words at these places, in order, of a dictionary of Arrow or pandas, or a list."""
+    if len(places) == len(dictionary):
+        return dictionary
+    if not hasattr(dictionary, "take"):
+        return [dictionary[i] for i in places]
+    is_view = hasattr(dictionary, "type") and _is_string_view(dictionary.type)
+    return (dictionary.cast("large_string") if is_view else dictionary).take(places)
 
 
 def _as_words(values):

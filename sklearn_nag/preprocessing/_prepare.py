@@ -53,6 +53,7 @@ _FEWEST_MONTHS = 3  # different ones, that make 201001 a month
 _SINCE, _UNTIL = 1e9, 2.1e9  # 2001 and 2036, as seconds: a column between them holds times
 _DIGIT = re.compile(r"\d")
 _KEPT = "kinds={{{name!r}: {kind!r}}} keeps them"
+_KEPT_WHERE_READ = "words=[{name!r}] of read_batches keeps them"
 
 
 class Choice(NamedTuple):
@@ -104,7 +105,8 @@ def _useless(choice):
     return choice._replace(kind=LEFT_OUT, note=f"left out: {why}")
 
 
-def _of_numbers(column, asked, kept):
+def _of_numbers(column, asked, kept, if_lost=_KEPT_WHERE_READ):
+    """The choice for numbers; ``if_lost`` is what to say in place of ``kept`` where floats have merged words."""
     values = column.numbers()
     present = values[~np.isnan(values)]
     found = np.unique(present)
@@ -122,6 +124,7 @@ def _of_numbers(column, asked, kept):
         dtype = str(getattr(column.values, "dtype", getattr(column.values, "type", "")))
         if are_one and (n_words > 1 or re.match("(?i)float|double", dtype)):  # as files are read
             why, kind = "are one as float64", WORDS
+            kept = kept if n_words > 1 else if_lost
         elif (useless := _useless(choice)) is not None:
             return useless
         if kind == WORDS or _name_rows(present, len(found), str(column.name), times is not None):
@@ -255,9 +258,9 @@ def _as_numbers(column, counts, choice, asked, kept, least, how=None):
     if found is None:
         return None
     every = np.repeat([*found.values()], [counts[word] for word in found])
-    made = _of_numbers(Column(column.name, every), asked, kept)
+    made = _of_numbers(Column(column.name, every), asked, kept, if_lost=kept)  # the column has the words
     if made.kind == DATES and _all_dates(found, made.form) is None:
-        made = _of_numbers(Column(column.name, every), NUMBERS, kept)
+        made = _of_numbers(Column(column.name, every), NUMBERS, kept, if_lost=kept)
     note, form = made.note, made.form if made.kind == DATES else form
     if made.kind == NUMBERS and form != NUMBER_FORMATS[0]:
         word, number = max(found.items(), key=lambda item: len(unit_of(item[0]) or "") if how else 0)

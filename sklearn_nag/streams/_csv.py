@@ -28,7 +28,9 @@ _PEEK = 2**16  # bytes, in which a header ends that tells the delimiter
 _HEXADECIMAL = "[xX]"  # a whole number of pyarrow, and none of float64
 _CODE = rf"{_HEXADECIMAL}|^\s*0\d+\s*$"
 EXACT = 2.0**53  # float64 has all whole numbers up to here
-_WHOLE_NUMBER = re.compile(r"\s*[+-]?\d+\s*")
+WHOLE_NUMBER = re.compile(r"\s*[+-]?\d+\s*")
+_INSTEAD = "write classes as words, such as 'c1', and quantities as floats, in CSV with a point"
+_INTEGER = r"^\s*-?\d+\s*$"  # of pyarrow, which takes those with a plus as floats
 # What stands for a missing number or date, where columns stay as they are: pyarrow compares words letter by letter.
 _MISSING = [
     form for word in MISSING_WORDS for form in {word, word.upper(), word.capitalize(), word.title(), f" {word}"}
@@ -39,7 +41,9 @@ _DIGIT_OF = {word: digit for digit, name in (("1", "true"), ("0", "false"))
 _CONVERSION = re.compile(r"In CSV column #(\d+): (?:Row #(\d+): )?(.*)", re.DOTALL)  # an error of pyarrow
 
 
-def csv_tables(path, columns, targets, delimiter, max_row_bytes, encoding, frames, words, may_lack=()) -> Iterator:
+def csv_tables(
+    path, columns, targets, delimiter, max_row_bytes, encoding, frames, words, may_lack=(), needed=()
+) -> Iterator:
     """Record batches of a CSV file with a header; whole numbers are read as float64, as later ones may not be whole.
 
     The first 4 MiB tell the types, or the first row where it is longer. With ``frames`` a column holds words from a
@@ -48,12 +52,13 @@ def csv_tables(path, columns, targets, delimiter, max_row_bytes, encoding, frame
     Whole numbers of ``targets`` must be exact as float64. With ``frames`` features hold words where whole numbers have
     leading zeros, of times of the day, and with no value at first; hexadecimal numbers are words in any case. To the
     set ``words``, of columns that hold words, those are added that are found to, for later files. Columns of
-    ``may_lack`` may have no value at first, and hold numbers then.
+    ``may_lack`` may have no value at first, and hold numbers then; those ``needed`` must be there, read or not.
     """
     pyarrow = import_pyarrow()
     with _opened(path, delimiter, max_row_bytes, encoding) as (rows, delimiter, names, text):
         check_names(names, columns, path)
         check_names(names, targets, path)
+        check_names(names, needed, path)
         table = _Table(names, names if columns is None else columns, targets, delimiter, frames, words)
         with naming(path):
             wider = max(1, len(names) // _MANY)
@@ -269,15 +274,17 @@ class _Table:
             return
         if len(self.used) > _MANY:
             with contextlib.suppress(_Unconverted):
-                if not any(column.null_count == len(column) for column in self._read(text, numbers).columns):
-                    self.types = numbers
+                table = self._read(text, numbers)
+                if not any(column.null_count == len(column) for column in table.columns):
+                    self.types = numbers | self._words_among(table, text)
                     return
-        found = dict(zip(self.used, self._read(text, words, self.used).schema.types))
+        table = self._read(text, words, self.used)
+        found = dict(zip(self.used, table.schema.types))
         self.words |= {name for name, kind in found.items() if pyarrow.types.is_string(kind)}
-        found |= self._words_among(found, text)
+        found |= self._words_among(table, text)
         self.types = {name: _lasting_type(kind) for name, kind in found.items()}
 
-    def _words_among(self, found, text):
+    def _words_among(self, table, text):
         """Columns that hold words, though they seem to be whole numbers, or in frames nothing, or times of some zone.
 
         Of the latter pyarrow would keep the time in Greenwich, and not what the clock showed.
@@ -285,6 +292,7 @@ class _Table:
         pyarrow = import_pyarrow()
         from pyarrow import compute
 
+        found = dict(zip(table.schema.names, table.schema.types))
         features = {name: kind for name, kind in found.items() if self.frames and name not in self.targets}
         is_word = pyarrow.types.is_null, pyarrow.types.is_time, _has_zone
         words = {name for name, kind in features.items() if any(is_kind(kind) for is_kind in is_word)}
@@ -293,10 +301,23 @@ class _Table:
             for name, kind in found.items()
             if pyarrow.types.is_integer(kind) and (name in features or b"x" in text or b"X" in text)
         }
-        if whole:
-            texts = self._read(text, dict.fromkeys(whole, pyarrow.string()))
-            matches = (compute.match_substring_regex(texts.column(name), form) for name, form in whole.items())
-            codes = {name for name, match in zip(whole, matches) if compute.any(match).as_py()}
+        # Many columns are all taken as floats at first, and whole numbers beyond int64 in any case.
+        as_floats = {}
+        if any(map(pyarrow.types.is_floating, features.values())) and _has_leading_zero(text, self.delimiter):
+            as_floats = {
+                name: column
+                for name, column in zip(table.schema.names, table.columns)
+                if name in features and pyarrow.types.is_floating(column.type) and _are_whole(column)
+            }
+        if whole or as_floats:
+            read = self._read(text, dict.fromkeys([*whole, *as_floats], pyarrow.string()))
+            texts = dict(zip(read.schema.names, read.columns))  # each by its name takes long where they are many
+            codes = {name for name, form in whole.items() if _any_match(texts[name], form)}
+            for name, column in as_floats.items():
+                digits = compute.match_substring_regex(texts[name], _INTEGER)
+                are_digits = compute.all(compute.or_kleene(digits, column.is_null())).as_py()
+                if are_digits and _any_match(texts[name], _CODE):
+                    codes.add(name)
             self.words |= codes
             words |= codes
         return dict.fromkeys(words, pyarrow.string())
@@ -396,18 +417,41 @@ class _Table:
         words = self._read(text, {name: pyarrow.string()}).column(name)
         for i in large:
             word = words[i].as_py()
-            if _WHOLE_NUMBER.fullmatch(word):
+            if WHOLE_NUMBER.fullmatch(word):
                 check_exact(word, values[i], f"its data row {self.n_rows + i + 1} has the target {name!r}")
 
 
-def check_exact(number, value, what):
-    """Raise for a whole number, or a word for one, that is another as float64, its ``value``."""
+def _has_leading_zero(text, delimiter):
+    """Whether a field of a text may begin with a zero and another digit."""
+    letters = np.frombuffer(text, np.uint8)
+    zeros = np.flatnonzero(letters[:-1] == ord("0"))
+    zeros = zeros[(letters[zeros + 1] >= ord("0")) & (letters[zeros + 1] <= ord("9"))]
+    begins = np.zeros(256, bool)
+    begins[list(b'\r\n\t "' + delimiter.encode())] = True
+    return bool((begins[letters[np.maximum(zeros - 1, 0)]] | (zeros == 0)).any())
+
+
+def _are_whole(column):
+    """Whether all floats of a column that are there are whole numbers."""
+    values = column.to_numpy()
+    return bool(((values == np.round(values)) | np.isnan(values)).all())
+
+
+def _any_match(words, form):
+    """Whether a regular expression is found in any of some words."""
+    from pyarrow import compute
+
+    return compute.any(compute.match_substring_regex(words, form)).as_py()
+
+
+def check_exact(number, value, what, instead=_INSTEAD):
+    """Raise for a whole number, or a word for one, that is another as float64, its ``value``.
+
+    ``what`` has it, and what to do ``instead`` the error says, too.
+    """
     number = Decimal(number)
     if number != Decimal(value) and number == number.to_integral_value():
-        raise ValueError(
-            f"{what} {number}, a whole number that float64 does not tell from others: write classes as words, such as "
-            "'c1', and quantities as floats, in CSV with a point"
-        )
+        raise ValueError(f"{what} {number}, a whole number that float64 does not tell from others: {instead}")
 
 
 class _Unconverted(ValueError):

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.feature_extraction import FeatureHasher
 
-from ..preprocessing._frames import NUMBERS, WORDS, as_word, kind_in_arrow, side_by_side
+from ..preprocessing._frames import NUMBERS, WORDS, as_word, kind_in_arrow, side_by_side, taken, used_codes
 from ..preprocessing._prepare import MOST_WORDS, WORDS_OF_TEXT
 from ..preprocessing._words import hashed_word
 from ._csv import EXACT, check_exact
@@ -29,7 +29,7 @@ class Place(NamedTuple):
 
     def of_first_missing(self, column):
         """Where the first missing value of a column is."""
-        return f"{self.where}, data row {self.numbers[int(np.argmax(column.is_null()))] + 1}"
+        return f"{self.where}, data row {self.numbers[int(np.argmax(_gaps(column)))] + 1}"
 
 
 class TableReader:
@@ -101,7 +101,7 @@ class TableReader:
     def _read(self, table, features, words, place):
         X = self._rows(table.select(features), words, place)
         y = [_target(_decoded(table, name), name, place) for name in self.targets]
-        y = None if not y else y[0] if isinstance(self.target, str) else np.column_stack(y)
+        y = None if not y else y[0] if isinstance(self.target, str) else _side_by_side(y, self.targets, place)
         if self.sample_weight is None:
             return X, y
         return X, y, _numbers(table.column(self.sample_weight), self.sample_weight, place, are_weights=True)
@@ -123,12 +123,13 @@ class TableReader:
         return sparse.hstack([sparse.csr_array(X), total], format="csr") if numbers else total
 
     def _hash(self, column, name):
-        """Indicators of words, hashed; each word that a batch has is hashed once."""
+        """Indicators of words, hashed; each word that a batch has is hashed once, others of its dictionary never."""
         pyarrow = import_pyarrow()
         if not pyarrow.types.is_dictionary(column.type):
             column = column.dictionary_encode()
-        codes = column.indices.to_numpy(zero_copy_only=False)
-        words = column.dictionary.to_pylist()
+        indices = column.indices.cast("int64").fill_null(-1) if column.null_count else column.indices
+        used, codes = used_codes(indices.to_numpy(zero_copy_only=False), len(column.dictionary))
+        words = taken(column.dictionary, used[used >= 0]).to_pylist()
         if name not in self.seen and len(words) > MOST_WORDS:
             self.seen.add(name)
             _warn_of_text(name, [word for word in words[:MOST_WORDS] if isinstance(word, str)])
@@ -141,9 +142,8 @@ class TableReader:
                 UserWarning,
                 stacklevel=2,
             )
-        if column.null_count:  # a missing word is a word of its own
-            codes = np.where(np.isnan(codes), len(words), codes).astype(np.int64)
-        keys = [hashed_word(name, as_word(word)) for word in [*words, None]]  # 1.0 in one table is 1 in another
+        words = [None, *words] if len(words) < len(used) else words  # a missing word is a word of its own
+        keys = [hashed_word(name, as_word(word)) for word in words]  # 1.0 in one table is 1 in another
         table = self.hasher.transform([[key] for key in keys])
         return sparse.csr_array(table[codes])
 
@@ -228,7 +228,7 @@ def _numbers(column, name, place, are_weights=False):
     """A column of numbers as float64."""
     kind = column.type
     is_number = kind_in_arrow(kind) == NUMBERS
-    if are_weights and (column.null_count or not is_number):
+    if are_weights and (not is_number or _gaps(column).any()):
         where = (
             f"has missing values in {place.of_first_missing(column)}" if is_number else f"holds {kind} in {place.where}"
         )
@@ -257,7 +257,7 @@ def _decoded(table, name):
 
 def _target(column, name, place):
     """The target as numbers, or as words."""
-    if column.null_count:
+    if _gaps(column).any():
         raise ValueError(
             f"the target {name!r} has missing values in {place.of_first_missing(column)}: leave these rows out."
         )
@@ -265,9 +265,7 @@ def _target(column, name, place):
         return np.array(column.to_pylist(), dtype=str)
     if import_pyarrow().types.is_decimal(column.type):
         y = _numbers(column, name, place)
-        for i in np.flatnonzero(np.abs(y) >= EXACT):
-            what = f"{place.where}, data row {place.numbers[i] + 1}, has the target {name!r}"
-            check_exact(column[i].as_py(), y[i], what)
+        _check_exact(column, y, name, place)
         return y
     if kind_in_arrow(column.type) != NUMBERS:
         raise ValueError(f"the target {name!r} holds {column.type} in {place.where}: targets are numbers or words.")
@@ -276,3 +274,27 @@ def _target(column, name, place):
         row = place.numbers[int(np.argmax(infinite))] + 1
         raise ValueError(f"the target {name!r} is infinite in {place.where}, data row {row}: targets must be finite.")
     return y
+
+
+def _side_by_side(targets, names, place):
+    """Several targets as columns of one array, of which each is what it was."""
+    are_words = [y.dtype.kind == "U" for y in targets]
+    if any(are_words) and not all(are_words):
+        words, numbers = names[are_words.index(True)], names[are_words.index(False)]
+        raise ValueError(
+            f"the target {words!r} holds words and {numbers!r} numbers in {place.where}: several targets must be all "
+            "words or all numbers."
+        )
+    columns = np.column_stack(targets)
+    for y, column, name in zip(targets, columns.T, names):
+        if y.dtype.kind in "iu" and columns.dtype.kind == "f":  # as beside floats
+            _check_exact(y, column, name, place)
+    return columns
+
+
+def _check_exact(values, y, name, place):
+    """Raise for a whole number of the target's ``values`` that is another one in ``y``, as float64."""
+    for i in np.flatnonzero(np.abs(y) >= EXACT):
+        value = values[i]
+        what = f"{place.where}, data row {place.numbers[i] + 1}, has the target {name!r}"
+        check_exact(value.as_py() if hasattr(value, "as_py") else int(value), y[i], what)

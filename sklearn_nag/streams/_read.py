@@ -17,9 +17,10 @@ from ..estimators._parameters import check_flag, check_number, check_option
 from ..model_selection._streams import cut_batches
 from ..preprocessing import OnlinePipeline, prepare
 from ._aside import Aside, apart
-from ._csv import csv_names, csv_tables
+from ._csv import EXACT, WHOLE_NUMBER, check_exact, csv_names, csv_tables
 from ._features import TableReader
 from ._sources import (
+    check_names,
     find_paths,
     format_of,
     join_tables,
@@ -39,6 +40,10 @@ SIZES = "sizes of files"  # the name of a setting
 _SVMLIGHT_BLOCK = 2**21  # bytes
 _MOST_BYTES = 2**30  # of a row; pyarrow counts those of a block in 32 bits
 _AT_CLOSE = 0.1  # seconds in which a file that does not stall is read on to the end of a batch
+
+
+class IfThere(list):
+    """Names of columns, as ``words``, that a source may lack."""
 
 
 class Batches:
@@ -208,7 +213,8 @@ def read_batches(
         on as they are, for a pipeline with ``mismatch="fill"``.
     words : list of str, default=()
         Columns of CSV files whose fields are words though they look like numbers or dates, such as keys, or versions,
-        of which 1.10 is not 1.1; so are those that hold words in a file before. And indices of pandas to take.
+        of which 1.10 is not 1.1; so are those that hold words in a file before. And indices of pandas to take. The
+        first file must have all of them.
     delimiter : str, optional
         Of CSV files, one character; by default a tab for ``.tsv``, else what the header has most of: a comma, a
         semicolon, a tab or a bar.
@@ -239,8 +245,8 @@ def read_batches(
         For a source, a target, a ``sample_weight`` or a transformer of another kind.
     ValueError
         For parameters that cannot be used; while reading, for damaged files, rows with too few or too many fields,
-        missing columns, two of one name, missing values, infinite targets, columns that hold neither numbers nor words,
-        and files or frames with other columns than the first.
+        missing columns, two of one name, missing values, infinite targets, targets some of which are words and some
+        numbers, columns that hold neither, and files or frames with other columns than the first.
 
     See Also
     --------
@@ -272,6 +278,7 @@ def read_batches(
     check_encoding(encoding)
     if isinstance(words, str) or not all(isinstance(name, str) for name in words):
         raise TypeError(f"words is {words!r}; it must be a list of names of columns.")
+    must_be_there = () if isinstance(words, IfThere) else tuple(words)
     check_option("mismatch", mismatch, ("raise", "fill"))
     if mismatch == "fill" and (not frames or columns is not None):
         raise ValueError(
@@ -311,6 +318,7 @@ def read_batches(
         def load(text):
             nonlocal n_left_out
             X, y = load_svmlight_file(io.BytesIO(text), n_features=n_features, zero_based=zero_based)
+            _check_svmlight_targets(text, y)
             there = ~np.isnan(y)
             if missing_target == "raise" or there.all():  # it is learners that refuse NaN; who predicts needs no target
                 return X, y
@@ -335,17 +343,22 @@ def read_batches(
     def tables():
         known = set(words)
         for path in paths or ():
+            needed = must_be_there if path == paths[0] else ()
             if formats == {"parquet"}:
+                check_names(parquet_names(path) if needed else (), needed, path)
                 of_file = parquet_tables(path, reader.names(), batch_size, reader.is_word)
             else:
                 may_lack = reader.targets if reader.drop and path != paths[0] else ()
                 of_file = csv_tables(
-                    path, reader.names(), reader.targets, delimiter, max_row_bytes, encoding, frames, known, may_lack
-                )
+                    path, reader.names(), reader.targets, delimiter, max_row_bytes, encoding, frames, known, may_lack,
+                    needed,
+                )  # fmt: skip
             for table in of_file:
                 yield path, without_views(table)
         if paths is None:
             for number, table in enumerate(object_tables(source, reader.names(), batch_size)):
+                if number == 0 and columns is None:  # else others are not there to be seen
+                    check_names(table.schema.names, must_be_there, "the first table")
                 yield "a later table" if number else "the first table", without_views(table)
 
     def rows():
@@ -368,6 +381,21 @@ def read_batches(
     repeatable = repeatable and not hasattr(source, "read_next_batch")  # a RecordBatchReader
     return Batches(rows if paths is None else lambda: _read_ahead(rows()), n_rows, repeatable, settings, names,
                    lambda: reader.n_left_out, lasting=paths is not None)  # fmt: skip
+
+
+def _check_svmlight_targets(text, y):
+    """Raise for targets of lines of svmlight that are infinite, or whole numbers that float64 does not have."""
+    if np.isinf(y).any():
+        raise ValueError("the target is infinite: targets must be finite")
+    large = np.flatnonzero(np.abs(y) >= EXACT)
+    if len(large) == 0:
+        return
+    parts = (line.partition(b"#")[0].split() for line in text.split(b"\n"))
+    words = [some[0].decode() for some in parts if some]
+    instead = "number classes from 0 on, and write quantities with a point"
+    for i in large:
+        if WHOLE_NUMBER.fullmatch(words[i]):
+            check_exact(words[i], y[i], "it has the target", instead)
 
 
 def check_encoding(encoding):

@@ -7,7 +7,7 @@ import lzma
 import numpy as np
 import pytest
 
-from sklearn_nag._main_job.tables import Choices, kinds_of, read_own
+from sklearn_nag._main_job.tables import Choices, as_options, kinds_of, read_own
 from sklearn_nag.preprocessing import prepare
 
 pd = pytest.importorskip("pandas")
@@ -389,3 +389,8 @@ def test_what_may_be_seconds_is_a_quantity_as_a_target(ugly):
     seconds = {i: str(1_400_000_000 + 7_000_001 * i) for i in range(60)}
     for y in (seconds, seconds | {0: "$1400000000"}, seconds | {0: "?"}):
         assert not read(ugly(y=y)).is_classification
+
+
+def test_what_keeps_words_as_an_option():
+    note = "(words=['no. of'] of read_batches keeps them)"
+    assert as_options(note) == "(--as 'no. of=words' keeps them)"

@@ -345,6 +345,9 @@ def test_the_plan_names_every_row_once():
         (NAGClassifier(), {"classes": []}, ValueError, "needs at least two classes; got no class"),
         (NAGClassifier(), {"sample_weight": [1.0]}, ValueError, "inconsistent numbers of samples"),
         (NAGClassifier(), {"classes": [0, 2]}, ValueError, "y contains 1"),
+        (NAGClassifier(), {"sample_weight": np.zeros(50)}, ValueError, "sample_weight, .* is zero for all rows"),
+        (NAGClassifier(class_weight={0: 0.0, 1: 0.0}), {}, ValueError, "class_weight, is zero for all rows"),
+        (NAGRegressor(), {"sample_weight": np.zeros(50), "n_shards": 1}, ValueError, "is zero for all rows"),
     ],
 )
 def test_errors(estimator, options, error, message):
@@ -359,6 +362,11 @@ def test_least_squares_of_shards_are_those_of_one_model(rng, rounds):
     estimator = ScaleInvariantRegressor(invariance="full")
     one = clone(estimator).partial_fit(X, y).predict(X)
     np.testing.assert_allclose(shard_fit(estimator, X, y, n_shards=7, rounds=rounds).predict(X), one, rtol=1e-10)
+
+
+def test_classes_are_nothing_to_a_regressor():
+    models = [shard_fit(NAGRegressor(), X[:99], Y[:99], n_shards=2, classes=classes) for classes in (None, [0, 1])]
+    np.testing.assert_array_equal(*map(bits, models))
 
 
 def test_frames_keep_the_names_of_their_features():

@@ -53,6 +53,7 @@ FEW_AGAIN[:15] = FEW_AGAIN[15:30]
 TWO_DIGITS = [f"{x:.2f}" for x in RNG.uniform(1, 99, N)]
 
 ONE_AS_FLOATS = "left out: whole numbers that are one as float64 (kinds={'c': 'words'} keeps them)"
+LOST_AS_FLOATS = "left out: whole numbers that are one as float64 (words=['c'] of read_batches keeps them)"
 NUMBERS_LEFT_OUT = "left out: whole numbers that name rows (kinds={'c': 'numbers'} keeps them)"
 
 
@@ -79,7 +80,7 @@ NUMBERS_LEFT_OUT = "left out: whole numbers that name rows (kinds={'c': 'numbers
         ([None] * N, "left out: no values"),
         (["?", "n/a"] * (N // 2), "left out: no values"),
         (2**60 + np.arange(100), ONE_AS_FLOATS),
-        (2.0**63 + np.arange(100), ONE_AS_FLOATS),  # as a file has been read
+        (2.0**63 + np.arange(100), LOST_AS_FLOATS),  # as a file has been read
         ([str(2**63 + i % 4) for i in range(N)], ONE_AS_FLOATS),
         ([2**60] * N, "left out: one value only"),
         ([2.0**52] * N, "left out: one value only"),

@@ -236,6 +236,38 @@ def test_types_of_many_columns_are_those_of_few(n_columns, csv_file):
         list(read_batches(csv_file("\n".join([",".join(names), *[",".join(["1", "", *["2"] * (n_columns - 2)])] * 2]))))
 
 
+@pytest.mark.parametrize("n_columns", [5, _csv._MANY + 1])
+def test_frames_have_digits_with_leading_zeros_as_words(n_columns, csv_file):
+    start = 12345678901234567890  # beyond int64
+    columns = {
+        "short": ["007", "", "12", "3"],
+        "long": [f"0{start}", f" 0{start + 1}", '"?"', f"-{start}"],
+        "number": ["007", "1.5", "2", "3"],
+        "large": [f"{start}", "", "?", "0"],
+        "signed": ["007", "+7", "", "-3"],
+    }
+    columns |= {f"c{i}": ["0", "10", "0.5", "100"] for i in range(n_columns - 5)}
+    text = "\n".join([",".join(columns), *map(",".join, zip(*columns.values()))])
+    path = csv_file(text)
+    ((X, _),) = batches = read_batches(path, frames=True)
+    assert X.column("short").to_pylist() == ["007", None, "12", "3"]
+    assert X.column("long").to_pylist() == [f"0{start}", f" 0{start + 1}", "?", f"-{start}"]
+    assert X.column("number").to_pylist() == [7.0, 1.5, 2.0, 3.0]
+    assert X.column("large").to_pylist() == [float(start), None, None, 0.0]
+    assert X.column("signed").to_pylist() == [7.0, 7.0, None, -3.0]
+    assert {str(column.type) for column in X.columns[5:]} <= {"double"}
+    assert batches.head().schema.names == [*columns]
+    ((X, _),) = read_batches(path, frames=True, columns=["number", "large"])
+    assert set(map(str, X.schema.types)) == {"double"}
+    ((_, y),) = read_batches(path, "number", frames=True)
+    assert y.tolist() == [7.0, 1.5, 2.0, 3.0]
+
+
+def test_a_later_file_has_words_where_the_first_has_digits_with_leading_zeros(csv_file):
+    paths = [csv_file(f"code\n{number}\n", name) for name, number in (("a.csv", f"0{2**70}"), ("b.csv", "12"))]
+    assert [X.column(0).to_pylist() for X, _ in read_batches(paths, frames=True)] == [[f"0{2**70}"], ["12"]]
+
+
 @pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "utf-8"])
 @pytest.mark.parametrize("mark", [",", ";", "\t", "|"])
 def test_delimiters_are_found_and_encodings_taken(tmp_path, mark, encoding):
@@ -355,6 +387,17 @@ def test_words_stay_words_where_they_look_like_numbers(csv_file, frames):
         assert (hashed[2] != hashed[3]).any()
     with pytest.raises(TypeError, match="words is 'v'"):
         read_batches(second, "y", words="v")
+
+
+@pytest.mark.parametrize("columns", [None, ["zip"]])
+def test_words_that_are_no_column(csv_file, columns):
+    path, later = csv_file("zip,x,y\n1,2,0\n"), csv_file("zip,y\n2,1\n", "later.csv")
+    for words in ["zpi"], ["zip", "zpi"], ["ZIP"]:
+        with pytest.raises(ValueError, match=rf"rows\.csv has no column '{words[-1]}'; its columns are 'zip', "):
+            list(read_batches(path, "y", words=words, columns=columns, frames=True))
+    (X, _), *others = read_batches([path, later], "y", words=["zip", "x"], columns=["zip"], frames=True)
+    assert [X["zip"].to_pylist(), *(more["zip"].to_pylist() for more, _ in others)] == [["1"], ["2"]]
+    assert [y.tolist() for _, y in read_batches(path, "y", words=["y"], columns=columns)] == [["0"]]
 
 
 def test_a_stray_word_among_numbers_is_told_of(csv_file):

@@ -20,7 +20,7 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 from sklearn_nag import NAGClassifier, NAGRegressor
 from sklearn_nag.model_selection import eta_sweep, progressive_validation
 from sklearn_nag.preprocessing import OnlineImputer
-from sklearn_nag.streams import fit_stream, read_batches
+from sklearn_nag.streams import _features, fit_stream, read_batches
 from sklearn_nag.streams._sources import _numbered, join_tables
 
 pd = pytest.importorskip("pandas")
@@ -588,6 +588,94 @@ def test_texts_are_hashed_with_a_warning():
         for _ in read_batches([frame], batch_size=150):
             pass
     assert len(caught) == 1
+
+
+@pytest.mark.parametrize(
+    ("bad", "match"),
+    [
+        ("9007199254740993", "it has the target 9007199254740993, a whole number that float64 does not"),
+        (" +9007199254740993", "it has the target 9007199254740993"),
+        ("inf", "the target is infinite: targets must be finite"),
+        ("-1e999", "the target is infinite"),
+    ],
+)
+@pytest.mark.parametrize("missing_target", ["raise", "drop"])
+def test_targets_of_svmlight_are_checked(tmp_path, bad, match, missing_target):
+    path = tmp_path / "rows.svm"
+    path.write_text(f"9007199254740992 0:1\n# a note\n\n9007199254740993.0 0:2\nnan 0:1\n{bad} 0:3 # row\n1 0:1\n")
+    with pytest.raises(ValueError, match=rf"rows\.svm cannot be read: its line 6: {match}"):
+        list(read_batches(path, n_features=1, missing_target=missing_target))
+    path.write_text("9007199254740992 0:1\n9007199254740993.0 0:2\n")  # a number that float64 has, and a quantity
+    ((_, y),) = read_batches(path, n_features=1)
+    assert y.tolist() == [2.0**53] * 2
+
+
+def test_targets_side_by_side_stay_what_they_are():
+    table = pa.table({
+        "x": [1.0, 2.0], "long": [3, -(2**53) - 1], "odd": pa.array([2**63 + 1, 5], pa.uint64()), "few": [2**53, 7],
+        "part": [0.5, 1.5], "flag": [True, False], "word": ["a", "b"],
+    })  # fmt: skip
+    for others in ["part"], ["few", "part"]:
+        with pytest.raises(ValueError, match="data row 2, has the target 'long' -9007199254740993, a whole number"):
+            list(read_batches(table, [*others, "long"], columns=["x"]))
+    with pytest.raises(ValueError, match="data row 1, has the target 'odd' 9223372036854775809, a whole number"):
+        list(read_batches(table, ["few", "odd"], columns=["x"]))
+    for targets in ["word", "few"], ["flag", "word"]:
+        with pytest.raises(ValueError, match="the target 'word' holds words and '(few|flag)' numbers in the"):
+            list(read_batches(table, targets, columns=["x"]))
+    for targets in ["long", "few"], ["few", "part", "flag"], ["word"]:
+        ((_, y),) = read_batches(table, targets, columns=["x"])
+        assert y.T.tolist() == [table[name].to_pylist() for name in targets]
+
+
+@pytest.mark.parametrize("library", ["arrow", "polars", "pandas"])
+def test_nan_is_no_target_and_no_weight(library):
+    frame = {"x": np.arange(4.0), "y": [1.0, 0.0, np.nan, 1.0], "w": [1.0, np.nan, 1.0, 1.0], "z": np.ones(4)}
+    frame = {"arrow": pa.table, "polars": pl.DataFrame, "pandas": pd.DataFrame}[library](frame)
+    for target in "y", ["z", "y"]:
+        with pytest.raises(ValueError, match="the target 'y' has missing values in the first table, data row 3"):
+            list(read_batches(frame, target, columns=["x"]))
+    with pytest.raises(ValueError, match="sample_weight 'w' has missing values in the first table, data row 2"):
+        list(read_batches(frame, "z", columns=["x"], sample_weight="w"))
+    batches = read_batches(frame, "y", columns=["x"], missing_target="drop")
+    assert [y.tolist() for _, y in batches] == [[1.0, 0.0, 1.0]]
+
+
+def test_words_that_are_no_column_of_a_table(tmp_path):
+    frame = pd.DataFrame({"x": [1.0, 2.0], "y": [0, 1]}, index=pd.Index(["a", "b"], name="key"))
+    frame.to_parquet(tmp_path / "rows.parquet")
+    for source, where in (frame, "the first table"), (tmp_path / "rows.parquet", r".*rows\.parquet"):
+        ((X, _),) = read_batches(source, "y", words=["key"], frames=True)
+        assert X["key"].to_pylist() == ["a", "b"]
+        with pytest.raises(ValueError, match=f"^{where} has no column 'kye'; its columns are 'x', 'y', 'key'"):
+            list(read_batches(source, "y", words=["kye"], frames=True))
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_categories_are_hashed_where_a_batch_has_them(library, monkeypatch):
+    """A dictionary may be far larger than a batch."""
+    words = [None if i % 7 == 0 else f"w{i // 3}" for i in range(100)]
+    all_words = [f"w{i}" for i in range(500)]
+    if library == "pandas":
+        frame = pd.DataFrame({"w": pd.Categorical(words, all_words)})
+    else:
+        frame = pl.DataFrame({"w": pl.Series(words, dtype=pl.Enum(all_words))})
+    expected = list(read_batches(pd.DataFrame({"w": words}, dtype=object), batch_size=10))
+    hashed = []
+    hashed_word = _features.hashed_word
+    monkeypatch.setattr(_features, "hashed_word", lambda *pair: hashed.append(pair[1]) or hashed_word(*pair))
+    for number, ((found, _), (known, _)) in enumerate(zip(read_batches(frame, batch_size=10), expected)):
+        np.testing.assert_array_equal(found.indices, known.indices)
+        np.testing.assert_array_equal(found.indptr, known.indptr)
+        np.testing.assert_array_equal(found.data, known.data)
+        assert sorted(map(str, hashed)) == sorted(map(str, {*words[10 * number : 10 * number + 10]}))
+        hashed.clear()
+
+
+def test_categories_that_no_row_has_are_not_warned_of():
+    texts, numbers = [f"a good film {i}" for i in range(300)], [*map(str, range(300)), "tbd"]
+    frame = pd.DataFrame({"a": pd.Categorical(texts[:2] * 50, texts), "b": pd.Categorical(numbers[:100], numbers)})
+    list(read_batches(frame))  # a warning is an error
 
 
 def texts(rng, n, n_words):
