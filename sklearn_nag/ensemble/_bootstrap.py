@@ -37,6 +37,7 @@ from ..estimators._validation import (
 from ..merging import merge
 from ..model_selection._before import LearnsInPlace
 from ..model_selection._displays import _learner_and_names
+from ..model_selection._streams import StreamPipeline
 from ..preprocessing._steps import transformed
 
 
@@ -224,6 +225,11 @@ class OnlineBootstrap(LearnsInPlace, MetaEstimatorMixin, BaseEstimator):
         with part_of(turn_of(self).in_place):
             self._learn("partial_fit", models, X, y, sample_weight, options, begin)
         return self
+
+    @property
+    def _learns_by_row(self):
+        """As of `StreamPipeline`, of the estimator."""
+        return StreamPipeline(self.estimator).learns_by_row
 
     def _new_models(self):
         """The learner and its copies; those that shuffle do it alike, and again alike in the next `fit`."""

@@ -19,6 +19,7 @@ from ..estimators._parameters import check_number, check_option, learner_of
 from ..estimators._validation import Rows, as_floats, check_coverage, check_fitted
 from ._eta_sweep import EtaSweep, eta_sweep
 from ._progressive import ProgressiveValidation, progressive_validation
+from ._score import progressive_score
 from ._streams import count_rows, flat
 
 if TYPE_CHECKING:
@@ -69,6 +70,8 @@ def _has_losses(found):
     """Whether a sweep, or a search by its scores, is about losses, whose unit is that of the target."""
     if not hasattr(found, "cv_results_"):
         return found.errors is None
+    if getattr(found, "scoring", None) is progressive_score:
+        return True
     scoring = str(getattr(found, "scoring", "neg_"))  # without a choice they are those of the learner
     return scoring.startswith("neg_") or "greater_is_better=False" in scoring  # as scorers of `make_scorer` have it
 
@@ -212,9 +215,9 @@ class EtaSweepDisplay:
             score. A dict names them; otherwise their learners' classes do.
         metric : {"error", "loss"}, optional
             What to show: of results of `eta_sweep` the progressive error or loss, of searches 1 minus the score or the
-            negative score. By default the loss where one is a regressor's result, a `ProgressiveSearch`, or a search
-            whose ``scoring`` has a name that begins with ``"neg_"``, or was made with ``greater_is_better=False``, else
-            the error.
+            negative score, which is either of a `ProgressiveSearch` with ``loss="zero_one"``. By default the loss where
+            one is a regressor's result, a `ProgressiveSearch`, or a search whose ``scoring`` is `progressive_score`,
+            has a name that begins with ``"neg_"``, or was made with ``greater_is_better=False``, else the error.
         tolerance : float, default=0.05
             What is about as good as the least error: up to this share, or up to one standard error of the folds of a
             search, above it.
@@ -251,7 +254,8 @@ class EtaSweepDisplay:
             parameter = varied[0].removeprefix("param_")
             what = what if parameter.rpartition("__")[2] == "eta0" else parameter
             eta0s = as_floats(results[varied[0]], f"{parameter} of the search {name!r}")
-            errors = (1.0 if metric == "error" else 0.0) - results["mean_test_score"]
+            is_rate = getattr(sweep, "_judged_by", None) == "zero_one"  # of errors, which scores are the negative of
+            errors = (0.0 if metric == "loss" or is_rate else 1.0) - results["mean_test_score"]
             found = [eta0s, errors]
             if "std_test_score" in results:
                 found.append(results["std_test_score"] / np.sqrt(max(sweep.n_splits_ - 1, 1)))
@@ -273,6 +277,7 @@ class EtaSweepDisplay:
         *,
         sample_weight: ArrayLike | None = None,
         classes: ArrayLike | None = None,
+        batch_size: int = 1,
         metric: Literal["error", "loss"] | None = None,
         tolerance: float = 0.05,
         ax: Axes | None = None,
@@ -293,6 +298,8 @@ class EtaSweepDisplay:
             Weights of the rows.
         classes : array-like of shape (n_classes,), optional
             All classes, for classifiers; by default those in ``y``.
+        batch_size : int, default=1
+            Of `eta_sweep`: rows that steps of other packages see at once.
         metric : {"error", "loss"}, optional
             By default the progressive error for classifiers, the progressive loss for regressors.
         tolerance : float, default=0.05
@@ -306,7 +313,7 @@ class EtaSweepDisplay:
         EtaSweepDisplay
             The display, drawn.
         """
-        options = {"sample_weight": sample_weight, "classes": classes}
+        options: dict[str, Any] = {"sample_weight": sample_weight, "classes": classes, "batch_size": batch_size}
         sweeps = {name: eta_sweep(learner, X, y, eta0s, **options) for name, learner in _by_name(estimators).items()}
         return cls.from_sweeps(sweeps, metric=metric, tolerance=tolerance, ax=ax)
 

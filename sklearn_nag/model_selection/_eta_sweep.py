@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.base import BaseEstimator
 
 from ..estimators._labels import check_one_class_a_row
 from ..estimators._nag import ETA0S
+from ..estimators._parameters import check_number
 from ..estimators._validation import Rows
 from ._judge import are_wrong, count_unscored
 from ._streams import StreamPipeline, check_stream, cut_batches, flat, known_classes
@@ -60,6 +62,7 @@ def eta_sweep(
     *,
     sample_weight: ArrayLike | None = None,
     classes: ArrayLike | None = None,
+    batch_size: int = 1,
 ) -> EtaSweep:
     """Learn with many learning rates in one pass over the rows, in the order given, each as by itself.
 
@@ -78,6 +81,9 @@ def eta_sweep(
         Weights of the rows.
     classes : array-like of shape (n_classes,), optional
         All classes, for classifiers; by default those in ``y``.
+    batch_size : int, default=1
+        Most rows that steps which learn each batch before they transform it, as those of other packages do, see at
+        once. Without such steps it makes no difference.
 
     Returns
     -------
@@ -110,6 +116,7 @@ def eta_sweep(
     >>> bool(sweep.estimators[2].progressive_loss_ == sweep.losses[2])
     True
     """
+    check_number("batch_size", batch_size, Integral, min_val=1)
     check_stream(X, y, sample_weight)
     pipeline = StreamPipeline(estimator)
     rates = check_sweep(pipeline.learner, eta0s)
@@ -117,9 +124,12 @@ def eta_sweep(
     sweep = Sweep(pipeline.learner, rates)
     wrong, total, n_rows, is_new = np.zeros(len(rates)), 0.0, 0, True
     n_heads = len(rates) * (1 if all_classes is None or len(all_classes) == 2 else len(all_classes))
-    for rows, targets, weight in cut_batches(X, y, sample_weight, max(1, _DECISIONS_AT_ONCE // n_heads)):
+    most = max(1, _DECISIONS_AT_ONCE // n_heads)
+    given = cut_batches(X, y, sample_weight, most if pipeline.by_row else batch_size)
+    transformed = ((pipeline.transform(rows, weight), targets, weight) for rows, targets, weight in given)
+    for rows, targets, weight in cut_batches(transformed, None, None, most):
         targets = flat(targets, pipeline.learner)
-        decisions = sweep.play(pipeline.transform(rows, weight), targets, weight, all_classes)
+        decisions = sweep.play(rows, targets, weight, all_classes)
         n_rows += len(targets)
         if all_classes is None:
             continue

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 
 import numpy as np
+from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import get_scorer
 from sklearn.utils import get_tags
 
@@ -32,7 +34,8 @@ def count_unscored(weight, n_rows, is_new):
 def count_silent(learner, predictions):
     """Count the first rows of a batch for which a learner of rates predicts 0, as no target has been above 0 yet.
 
-    They are not scored: their deviance would be infinite.
+    They are not scored: their deviance would be infinite. Nobody asks once a row has been scored, as predictions that
+    are too small for float64 are 0, too.
     """
     if "predict" not in predictions or common_deviance(_learners_in(learner)) is None:
         return 0
@@ -177,19 +180,24 @@ class Judge:
     def scores(self, stops):
         """Compute each score over the rows up to each of ``stops``, which count rows that were kept.
 
-        Return, by name of the score, a value for each; NaN before the first row and where a score is not defined yet.
+        Return, by name of the score, a value for each; NaN before the first row and where a score is not defined, over
+        all rows with a warning.
         """
         predictions = self.joined()
         y = predictions.pop("y")
         weight = None
         if any(own is not None for _, own in self.weight):  # batches may come with weights, and without
             weight = np.concatenate([np.ones(n) if own is None else own for n, own in self.weight])
-        return {
-            name: np.array([self._score(scorer, y, predictions, weight, stop) for stop in stops])
-            for name, scorer in self.scorers.items()
-        }
+        scores = {}
+        for name, scorer in self.scorers.items():
+            up_to = {}
+            for stop in stops:
+                if stop not in up_to:
+                    up_to[stop] = self._score(name, scorer, y, predictions, weight, stop)
+            scores[name] = np.array([up_to[stop] for stop in stops])
+        return scores
 
-    def _score(self, scorer, y, predictions, weight, stop):
+    def _score(self, name, scorer, y, predictions, weight, stop):
         if stop <= 0:
             return np.nan
         until = {method: values[:stop] for method, values in predictions.items()}
@@ -200,7 +208,12 @@ class Judge:
             raise ValueError(
                 f"the scorer {scorer!r} asked for {missing.args[0]}, but not when it was tried before the first row."
             ) from None
-        except ValueError:
+        except ValueError as error:  # a class may not have come
             if stop == len(y):
-                raise
-            return np.nan  # not defined yet: a class may not have come
+                what = "score" if self.is_single else f"score {name!r}"
+                warnings.warn(
+                    f"the {what} of all {stop} rows scored is NaN, as its scorer failed: {error}",
+                    UndefinedMetricWarning,
+                    stacklevel=4,
+                )
+            return np.nan

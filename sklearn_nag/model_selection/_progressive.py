@@ -30,7 +30,8 @@ class ProgressiveValidation:
     Parameters
     ----------
     score : float or dict of float
-        Score over all rows scored; by name, where several were asked for.
+        Score over all rows scored; by name, where several were asked for. NaN, with a warning, where a scorer raises a
+        ValueError, as that of the log loss does for a class that never came.
     loss : float or None
         Progressive loss; None for learners of other packages, and with a ``delay``, which it knows nothing of.
     curve : dict of ndarray
@@ -110,7 +111,8 @@ def progressive_validation(
     batch_size : int, default=1
         Rows that are predicted before the first of them is learnt. It makes no difference to linear learners of this
         package and mixtures of them without ``delay``, as they predict each row just before they learn it; to
-        `OnlineBootstrap` it does. Batches that are given are cut to this size where they are larger, and never joined.
+        `OnlineBootstrap` it does. It does, too, to steps that learn each batch before they transform it: they see as
+        many rows ahead. Batches that are given are cut to this size where they are larger, and never joined.
     delay : int, default=0
         Rows that come, and are predicted, between a row and its label.
     curve_at : array-like of int, optional
@@ -190,12 +192,13 @@ def progressive_validation(
             "coverage is for linear regressors of this package, and classifiers with calibration='progressive', with "
             f"delay=0; got {type(pipeline.learner).__name__} and delay={delay}."
         )
-    as_asked = not in_kernel or (callback is not None and batch_size > 1)
-    most, stops = batch_size if as_asked else _KERNEL_ROWS, points if in_kernel else ()
-    cut = cut_batches(X, y, sample_weight, most, stops)
+    is_cut_freely = in_kernel and pipeline.by_row
+    as_asked = not is_cut_freely or (callback is not None and batch_size > 1)
+    most = batch_size if as_asked else _KERNEL_ROWS
+    cut = cut_batches(X, y, sample_weight, most, points if is_cut_freely else ())
     batches = ((rows, flat(targets, pipeline.learner), weight) for rows, targets, weight in cut)
     if in_kernel:
-        steps = _learn_in_kernel(pipeline, batches, all_classes, judge, coverages, intervals)
+        steps = _learn_in_kernel(pipeline, batches, all_classes, judge, points, coverages, intervals)
     else:
         steps = _test_then_train(pipeline, batches, all_classes, judge, delay, copies=y is None)
     progress = _Progress(0, 0, 0.0)
@@ -288,20 +291,32 @@ def _curve_points(curve_at):
     return points.astype(np.int64)
 
 
-def _learn_in_kernel(pipeline, batches, classes, judge, coverages, intervals):
+def _learn_in_kernel(pipeline, batches, classes, judge, points, coverages, intervals):
     """Learn each batch by a kernel that predicts each row before it learns it; yield the progress after each batch.
 
-    What intervals or sets of these coverages, None for none, were worth is added to the list ``intervals``.
+    Steps transform whole batches, and the learner stops at each of ``points``, increasing numbers of rows. What
+    intervals or sets of these coverages, None for none, were worth is added to the list ``intervals``.
     """
     learner, options = pipeline.learner, {} if classes is None else {"classes": classes}
     n_rows, n_scored, seconds, is_new = 0, 0, 0.0, True
-    for X, y, weight in batches:
+
+    def transformed():
+        """The batches as steps transform them."""
+        nonlocal seconds
+        for X, y, weight in batches:
+            start = time.perf_counter()
+            rows = pipeline.transform(X, weight)
+            seconds += time.perf_counter() - start
+            yield rows, y, weight
+
+    for X, y, weight in cut_batches(transformed(), None, None, _KERNEL_ROWS, points):
         start = time.perf_counter()
         before = learner._evidence
-        decision = learner._play(pipeline.transform(X, weight), y, sample_weight=weight, **options)
+        decision = learner._play(X, y, sample_weight=weight, **options)
         skip, is_new = count_unscored(weight, len(y), is_new)
         predictions = {method: learner._responded(method, decision, y, weight, before) for method in judge.methods}
-        skip = max(skip, count_silent(learner, predictions))
+        if n_scored == 0:
+            skip = max(skip, count_silent(learner, predictions))
         judge.keep(predictions, y, weight, skip)
         seconds += time.perf_counter() - start
         if coverages is not None:
@@ -336,7 +351,7 @@ def _test_then_train(pipeline, batches, classes, judge, delay, copies):
         X = pipeline.transform(X, weight)
         if has_learnt:
             predictions = {method: getattr(learner, method)(X) for method in judge.methods}
-            skip = count_silent(learner, predictions)
+            skip = count_silent(learner, predictions) if n_scored == 0 else 0
             judge.keep(predictions, y, weight, skip)
             n_scored += len(y) - skip
         waiting.append(copy.deepcopy((X, y, weight)) if copies and delay else (X, y, weight))

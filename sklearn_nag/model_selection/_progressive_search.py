@@ -45,7 +45,7 @@ from ..estimators._validation import (
 )
 from ..losses import LEAST_LOG
 from ._before import LearnsInPlace
-from ._judge import count_unscored
+from ._judge import count_silent, count_unscored
 from ._search import AnswersOfTheBest
 from ._streams import StreamPipeline, count_rows, cut_batches, flat, take_rows
 
@@ -75,6 +75,11 @@ class Candidate(StreamPipeline):
         self.parameters = {"estimator": estimator, **parameters} if several else parameters
         self.lost, self.weight = [0.0, 0.0], [0.0, 0.0]
         self.n_rows, self.n_cuts, self.seconds = 0, 0, 0.0
+
+    @property
+    def is_judged(self):
+        """Whether a row has been judged."""
+        return sum(self.weight) > 0
 
     @property
     def mean_loss(self):
@@ -156,10 +161,11 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
     best_index_ : int
         Its place among the candidates.
     best_score_ : float
-        Minus its mean loss, over the rows since the last time but one that candidates left.
+        Minus its mean loss, over the rows since the last cut but one. Cuts come after ``min_rows`` rows and whenever
+        there are twice as many, also where a single candidate is left.
     cv_results_ : dict of ndarray
         A row for each candidate, as `sklearn.model_selection.HalvingGridSearchCV` has it: ``"params"`` and
-        ``"param_*"``; ``"iter"``, how often others left before it did; ``"n_resources"``, rows that it has learnt;
+        ``"param_*"``; ``"iter"``, through how many cuts it stayed; ``"n_resources"``, rows that it has learnt;
         ``"mean_test_score"``, minus its mean loss when it left, or now; ``"rank_test_score"``, where those that stayed
         longer come first; ``"fit_time"``, seconds of predicting and learning.
     n_candidates_ : int
@@ -184,10 +190,13 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
     one, about the last three quarters, as early losses tell of the speed of learning alone.
 
     Rows that come before anything has been learnt are not judged: the first one, or the first batch with learners of
-    other packages. A candidate that raises an error where others do not leaves with a warning.
+    other packages; with a deviance also those before which no target has been above 0. A candidate that raises an error
+    where others do not leaves with a warning.
 
     A call that fails is undone. With learners of this package alone, no bit of the result depends on how the stream is
-    cut into batches, but for candidates that are searches or an `OnlineBootstrap`, which are judged batch by batch.
+    cut into batches, but for candidates that are searches or an `OnlineBootstrap`, which are judged batch by batch, and
+    for ``"n_resources"`` and ``"mean_test_score"`` of those that leave with an error: these learn and are judged up to
+    the batch in which it is raised.
 
     Examples
     --------
@@ -336,6 +345,12 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
             )
         return self._estimators(), grid
 
+    @property
+    def _learns_by_row(self):
+        """As of `StreamPipeline`, of all candidates; those that play nothing are judged batch by batch."""
+        estimators, grid = self._tried()
+        return all(Candidate(one, setting).by_row for one in estimators for setting in grid)
+
     def _begin(self):
         """Make the candidates, after a check of the parameters."""
         check_parameters(self)
@@ -445,11 +460,17 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
             )
         self._alive = left
         skip, self._is_new = count_unscored(weight, len(y), self._is_new)
-        if skip == len(y) or any(response is None for response in responses):
+        if any(response is None for response in responses):
+            return
+        candidates = [self._candidates[i] for i in left]
+        if self._judged_by == "deviance" and not any(candidate.is_judged for candidate in candidates):
+            silent = [count_silent(own.learner, {"predict": said}) for own, said in zip(candidates, responses)]
+            skip = max(skip, *silent)
+        if skip == len(y):
             return
         c = np.ones(len(y)) if weight is None else weight
-        for i, response in zip(left, responses):
-            self._candidates[i].suffer(self._losses(response[skip:], y[skip:]), c[skip:])
+        for candidate, response in zip(candidates, responses):
+            candidate.suffer(self._losses(response[skip:], y[skip:]), c[skip:])
 
     def _losses(self, response, y):
         """Loss of each row."""

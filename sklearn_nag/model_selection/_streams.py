@@ -164,7 +164,15 @@ class StreamPipeline:
     @property
     def by_row(self):
         """Whether what is played does not depend on how rows are cut into batches."""
-        return self.plays and all(is_by_row(step) for _, step in self.transformers)
+        return self.plays and self._steps_are_by_row()
+
+    @property
+    def learns_by_row(self):
+        """Whether what is learnt does not depend on how rows are cut into batches."""
+        return self._steps_are_by_row() and getattr(self.learner, "_learns_by_row", self.plays)
+
+    def _steps_are_by_row(self):
+        return all(is_by_row(step) for _, step in self.transformers)
 
     def transform(self, X, weight):
         """Rows for the learner. Each transformer learns them, if it can, but no targets; see `OnlinePipeline`."""

@@ -613,6 +613,12 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
     def _parts(self):
         return [step for _, step, _, _ in getattr(self, "_fitted", ()) if not is_left_out(step)]
 
+    def _parts_given(self):
+        """As `_parts`; before the first row what they are going to be made of."""
+        if hasattr(self, "_fitted"):
+            return self._parts()
+        return [*(step for _, step, _ in self._entries()), self.remainder]
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         steps = [step for _, step, _ in self._entries() if hasattr(step, "fit")]

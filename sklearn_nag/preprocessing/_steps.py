@@ -51,7 +51,9 @@ def is_by_row(step: Any) -> bool:
     """Whether what a step makes of rows that it learns does not depend on how they are cut into batches."""
     if not learns(step):
         return True
-    return hasattr(step, "learn_transform") and all(is_by_row(part) for part in step._parts())
+    if not hasattr(step, "learn_transform"):
+        return False
+    return all(is_by_row(part) for part in getattr(step, "_parts_given", step._parts)())
 
 
 def transformed(steps: Iterable, X: Any) -> Any:

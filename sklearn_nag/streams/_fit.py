@@ -28,7 +28,7 @@ from ..estimators._online import OnlineLinear
 from ..estimators._parameters import check_flag, check_number, check_option
 from ..model_selection._streams import StreamPipeline, cut_batches, known_classes, slice_batch, take_rows
 from ._aside import Aside
-from ._read import SIZES, Batches
+from ._read import BATCH_SIZE, SIZES, Batches
 from ._sources import join_frames
 from ._whole import check_writable, clear_beside, write_whole
 
@@ -97,8 +97,9 @@ def fit_stream(
         File for what has been learnt so far. Where it exists, training goes on from it: the rows before are read, not
         learnt, and the model gets the bits that it would have had without the interruption. When all rows are learnt
         the model is returned at once. It knows the parameters of this call and of the estimator, which must be one that
-        can be pickled, and of `read_batches` the parameters and the names and sizes of the files; any other iterable
-        must yield the same rows again. A damaged file is refused. It is a pickle: use only files that you trust.
+        can be pickled, and of `read_batches` the parameters, ``batch_size`` only where the model depends on it, and the
+        names and sizes of the files; any other iterable must yield the same rows again. A damaged file is refused. It
+        is a pickle: use only files that you trust.
     checkpoint_every : int, default=1000000
         Rows after which it is written, to a new file beside it, which takes the place of the old one, with its mode,
         when it is whole. The next run removes what one that was killed as it wrote has left there.
@@ -162,13 +163,17 @@ def fit_stream(
     all_classes = known_classes(pipeline.learner, None, classes)
     path, learnt, settings = None if checkpoint is None else Path(checkpoint), 0, {}
     if path is not None:
+        of_batches = dict(batches.settings) if isinstance(batches, Batches) else {}
+        batch_size = of_batches.pop(BATCH_SIZE, None)
         settings = _settings(pipeline, {
             "classes": None if all_classes is None else all_classes.tolist(),
             "passes": int(passes),
             "shuffle_buffer": int(shuffle_buffer),
             "random_state": int(random_state),
-            **(batches.settings if isinstance(batches, Batches) else {}),
+            **of_batches,
         })  # fmt: skip
+        if not (batch_size is None or pipeline.learns_by_row or shuffle_buffer):  # batches that are shuffled are joined
+            settings[BATCH_SIZE] = batch_size
         clear_beside(path)
         if os.path.exists(path):
             saved = _load(path, settings, {SIZES} if changed_files else ())
@@ -402,6 +407,8 @@ def _load(path, settings, may_differ=()):
         before = dict(saved.settings)
     except Exception as error:  # pickles raise all kinds
         raise ValueError(f"{path} is no checkpoint, or a damaged one: {error}.") from error
+    if BATCH_SIZE not in before:  # as in checkpoints of earlier versions
+        may_differ = {BATCH_SIZE, *may_differ}
     differ = [name for name in {**before, **settings} if before.get(name) != settings.get(name)]
     for name in (name for name in differ if name not in may_differ):
         was, now = before.get(name), settings.get(name)

@@ -36,7 +36,7 @@ from ._sources import (
 ROWS_SHOWN = 100_000  # by which it is decided what columns are
 _BYTES_SHOWN = 2**26
 TARGETS_ALONE: list = []  # this very list, as ``columns``
-SIZES = "sizes of files"  # the name of a setting
+SIZES, BATCH_SIZE = "sizes of files", "batch_size"  # names of settings
 _SVMLIGHT_BLOCK = 2**21  # bytes
 _MOST_BYTES = 2**30  # of a row; pyarrow counts those of a block in 32 bits
 _AT_CLOSE = 0.1  # seconds in which a file that does not stall is read on to the end of a batch
@@ -200,7 +200,8 @@ def read_batches(
         Whether rows without a target are an error, or left out, and counted in ``n_left_out`` of what is returned. Of
         svmlight NaN is one; it is an error only where rows are learnt.
     batch_size : int, default=8192
-        Most rows of a batch. What learners of this package learn does not depend on it.
+        Most rows of a batch. What learners of this package learn does not depend on it, but for those behind steps that
+        learn each batch before they transform it, as steps of other packages do.
     n_hashed : int, default=65536
         Columns that words are hashed to. They come after the numbers, and rows are then sparse.
     transformer : object, optional
@@ -300,6 +301,7 @@ def read_batches(
         "transformer": transformer, "frames": frames, "delimiter": delimiter, "encoding": encoding,
         "n_features": n_features, "zero_based": zero_based, "words": sorted(words) or None,
         **({} if mismatch == "raise" else {"mismatch": mismatch}),  # which checkpoints of earlier versions have not
+        BATCH_SIZE: int(batch_size),
     }  # fmt: skip
     formats = {format_of(path) for path in paths or ()}
     if len(formats) > 1:

@@ -25,8 +25,10 @@ from sklearn_nag.model_selection import (
     NAGRegressorCV,
     ProgressiveLossDisplay,
     ProgressiveSearch,
+    ProgressiveSplit,
     ValidationLossDisplay,
     eta_sweep,
+    progressive_score,
     progressive_validation,
 )
 from sklearn_nag.preprocessing import OnlineOneHotEncoder, make_online_pipeline
@@ -146,6 +148,21 @@ def test_what_is_good_does_not_depend_on_the_unit_of_the_target(pyplot, search, 
     assert both.ylabel == "loss"
     named = EtaSweepDisplay.from_sweeps(found[0], metric="error")
     np.testing.assert_array_equal(named.curves["NAGRegressor"][1], 1 - found[0].cv_results_["mean_test_score"])
+
+
+def test_scores_of_this_package_are_drawn_as_losses_or_errors(pyplot):
+    X, y = CANCER
+    learner, grid = NAGClassifier(max_iter=1, shuffle=False), {"eta0": [1.0, 10.0, 30.0, 60.0]}
+    search = GridSearchCV(learner, grid, cv=ProgressiveSplit(), scoring=progressive_score).fit(X, y)
+    display = EtaSweepDisplay.from_sweeps(search)
+    sweep = EtaSweepDisplay.from_sweeps(eta_sweep(learner, X, y, grid["eta0"]), metric="loss")
+    assert display.ylabel == "loss"
+    np.testing.assert_array_equal(display.curves["NAGClassifier"], sweep.curves["NAGClassifier"])
+    assert display.ranges_ == sweep.ranges_
+    progressive = ProgressiveSearch(learner, grid, loss="zero_one").fit(X, y)
+    for metric in ("error", "loss"):
+        shown = EtaSweepDisplay.from_sweeps(progressive, metric=metric).curves["NAGClassifier"][1]
+        np.testing.assert_array_equal(shown, -progressive.cv_results_["mean_test_score"])
 
 
 def test_the_axis_of_a_search_has_the_name_of_its_parameter(pyplot):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.exceptions import DataConversionWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
@@ -38,11 +39,27 @@ def test_a_column_of_labels_is_a_flat_array(data):
 
 def test_a_sweep_in_a_pipeline():
     X, y = CANCER
-    sweep = eta_sweep(make_pipeline(MaxAbsScaler(), NAGClassifier()), X, y, ETA0S)
+    sweep = eta_sweep(make_pipeline(MaxAbsScaler(), NAGClassifier()), X, y, ETA0S, batch_size=len(y))
     rows = MaxAbsScaler().fit_transform(X)
     alone = NAGClassifier(eta0=ETA0S[1]).partial_fit(rows, y, classes=[0, 1])
     assert np.array_equal(sweep.estimators[1].predict(X), alone.predict(rows))
     assert sweep.losses[1] == alone.progressive_loss_
+
+
+@pytest.mark.parametrize("batch_size", [1, 20])
+def test_steps_that_learn_by_batches_see_no_row_beyond_theirs(rng, batch_size):
+    X = rng.normal(size=(100, 3))
+    X[50:] *= 50
+    y = (X.sum(axis=1) > 0).astype(int)
+    learner = make_pipeline(MaxAbsScaler(), NAGClassifier(normalization=None))
+    sweep = eta_sweep(learner, X, y, ETA0S, batch_size=batch_size)
+    alone = [
+        progressive_validation(clone(learner).set_params(nagclassifier__eta0=eta0), X, y, batch_size=batch_size)
+        for eta0 in ETA0S
+    ]
+    assert list(sweep.losses) == [result.loss for result in alone]
+    assert list(sweep.errors) == pytest.approx([1 - result.score for result in alone], abs=1e-12)
+    assert sweep.losses[1] != eta_sweep(learner, X, y, ETA0S, batch_size=len(y)).losses[1]
 
 
 @pytest.mark.parametrize("power", [-600, 600])

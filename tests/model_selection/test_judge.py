@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import accuracy_score, brier_score_loss, make_scorer, max_error
 
 from sklearn_nag import NAGClassifier, NAGRegressor
@@ -71,6 +72,19 @@ def test_errors_of_scorers_are_told(rng):
     for scoring, match in ((score, "no weights today"), (mistaken, "unexpected keyword argument 'sample_weight'")):
         with pytest.raises(TypeError, match=match):
             progressive_validation(NAGClassifier(), X, y, sample_weight=rng.random(len(y)), scoring=scoring)
+
+
+@pytest.mark.parametrize("curve_at", [None, [50, 100]])
+def test_a_score_that_is_not_defined_does_not_lose_the_others(curve_at):
+    X, y = CANCER[0][:100], CANCER[1][:100]
+    scoring, options = ["neg_log_loss", "accuracy"], {"classes": [0, 1, 2], "curve_at": curve_at}
+    with pytest.warns(UndefinedMetricWarning, match=r"^the score 'neg_log_loss' of all 99 rows scored is NaN") as said:
+        result = progressive_validation(NAGClassifier(), X, y, scoring=scoring, **options)
+    assert [warning.filename for warning in said] == [__file__]  # one alone
+    assert np.isnan(result.score["neg_log_loss"])
+    assert result.score["accuracy"] == progressive_validation(NAGClassifier(), X, y, **options).score > 0.8
+    with pytest.warns(UndefinedMetricWarning, match="^the score of all 99 rows"):
+        progressive_validation(NAGClassifier(), X, y, scoring="neg_log_loss", classes=[0, 1, 2])
 
 
 def test_scorers_that_need_what_a_learner_has_not_are_refused_before_the_first_row():

@@ -15,7 +15,7 @@ from sklearn.metrics import (
     roc_auc_score,
 )
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import PolynomialFeatures
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 from sklearn_nag import HedgeRegressor, NAGClassifier, NAGRegressor, OnlineBootstrap
 from sklearn_nag.model_selection import ProgressiveSearch, progressive_validation
@@ -276,3 +276,49 @@ def test_counts_are_scored_from_the_first_one_above_0_on(rng, delay):
         model.partial_fit(X[[i - 1 - delay]], y[[i - 1 - delay]]).predict(X[[i]]) for i in range(21 + delay, 200)
     ]
     assert found.score == pytest.approx(-mean_poisson_deviance(y[21 + delay :], np.concatenate(predicted)), rel=0.1)
+
+
+@pytest.mark.parametrize("batch_size", [1, 20])
+def test_steps_that_learn_by_batches_see_no_row_beyond_theirs(rng, batch_size):
+    X, starts = rng.normal(size=(100, 3)), range(0, 100, batch_size)
+    X[50:] *= 50
+    y = (X.sum(axis=1) > 0).astype(int)
+    scaler, clf, losses = StandardScaler(), NAGClassifier(normalization=None), []
+    for i in starts:
+        batch = slice(i, min(i + batch_size, 100))
+        rows = scaler.partial_fit(X[batch]).transform(X[batch])
+        for k in range(len(rows)):
+            clf.partial_fit(rows[k : k + 1], y[i + k : i + k + 1], [0, 1])
+            losses.append(clf.progressive_loss_)
+    learner, options = make_pipeline(StandardScaler(), NAGClassifier(normalization=None)), {"batch_size": batch_size}
+    parts = [(X[i : i + batch_size], y[i : i + batch_size]) for i in starts]
+    found = [
+        progressive_validation(learner, X, y, **options),
+        progressive_validation(learner, X, y, callback=lambda n, estimator: False, **options),
+        progressive_validation(learner, X, y, curve_at=[7, 60, 75], **options),
+        progressive_validation(learner, parts, classes=[0, 1], curve_at=[75], **options),
+    ]
+    for result in found:
+        assert result.loss == losses[-1]
+        np.testing.assert_array_equal(result.predictions["predict"], found[0].predictions["predict"])
+        np.testing.assert_array_equal(result.estimator[-1].coef_, clf.coef_)
+        np.testing.assert_array_equal(result.curve["loss"], [losses[n - 1] for n in result.curve["n_rows"]])
+
+
+@pytest.mark.parametrize("delay", [0, 1])
+def test_counts_too_small_for_float64_are_scored_however_batches_are_cut(rng, delay):
+    X = rng.normal(size=(200, 2))
+    X[50::50] *= 1e6
+    y = rng.poisson(np.exp(X[:, 0].clip(-2, 2))).astype(float)
+    y[:3] = 0.0  # for which nothing is predicted yet
+    reg, options = NAGRegressor("poisson", normalization=None, clip=None), {"scoring": "neg_median_absolute_error"}
+    whole, parts = (
+        progressive_validation(reg, b, curve_at=[120], false_alarm_rate=0.1, delay=delay, **options)
+        for b in ([(X, y)], cut(X, y, *[1] * 199))
+    )
+    n_silent = np.flatnonzero(y)[0] + 1 + delay
+    assert parts.n_scored == whole.n_scored == 200 - n_silent
+    assert not whole.predictions["predict"].all()
+    assert parts.score == whole.score
+    assert parts.curve["score"] == whole.curve["score"]
+    np.testing.assert_array_equal(parts.alarms, whole.alarms)

@@ -254,6 +254,20 @@ def test_counts_are_judged_by_their_deviance(rng):
     assert -mixed.cv_results_["mean_test_score"][0] == pytest.approx(np.mean((y[1:] - p) ** 2))
 
 
+@pytest.mark.parametrize("size", [600, 7, 1])
+def test_counts_are_judged_from_the_first_one_above_0_on(rng, size):
+    X, y = counts(rng)
+    y[:17] = 0.0
+    search = ProgressiveSearch(NAGRegressor("poisson"), {"eta0": [0.1, 1.0]}, min_rows=10_000)
+    for i in range(0, 600, size):
+        search.partial_fit(X[i : i + size], y[i : i + size])
+    scores = [
+        progressive_validation(NAGRegressor("poisson", eta0=eta0), X, y, scoring="neg_mean_poisson_deviance").score
+        for eta0 in (0.1, 1.0)
+    ]
+    np.testing.assert_allclose(search.cv_results_["mean_test_score"], scores, rtol=1e-9)
+
+
 def test_a_list_of_estimators(rng):
     X = rng.normal(size=(400, 3))
     y = (X[:, 0] + 0.3 * rng.normal(size=400) > 0).astype(int)

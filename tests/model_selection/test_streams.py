@@ -10,8 +10,9 @@ from sklearn.metrics import accuracy_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, Normalizer, PolynomialFeatures, StandardScaler
 
-from sklearn_nag import NAGClassifier, NAGRegressor
-from sklearn_nag.model_selection import eta_sweep, progressive_validation
+from sklearn_nag import HedgeClassifier, NAGClassifier, NAGRegressor
+from sklearn_nag.model_selection import ProgressiveSearch, eta_sweep, progressive_validation
+from sklearn_nag.preprocessing import OnlineColumnTransformer, make_online_pipeline
 from sklearn_nag.streams import fit_stream
 
 from .helpers import CANCER, WINE, cut
@@ -64,6 +65,25 @@ def test_steps_learn_before_they_transform_and_not_from_targets():
     ours = make_pipeline(FunctionTransformer(np.log1p), "passthrough", NAGClassifier())
     direct = progressive_validation(NAGClassifier(), np.log1p(X), y)
     assert progressive_validation(ours, X, y).score == direct.score
+
+
+@pytest.mark.parametrize("remainder", ["drop", StandardScaler()])
+def test_steps_within_a_column_transformer_are_known_before_the_first_row(remainder):
+    X, y = CANCER
+    columns = OnlineColumnTransformer([("scaled", StandardScaler(), [0, 1, 2])], remainder=remainder)
+    if not isinstance(remainder, str):
+        columns.set_params(transformers=[("as they are", "passthrough", [0, 1, 2])])
+    nested = make_pipeline(make_online_pipeline(columns, "passthrough"), NAGClassifier(normalization=None))
+    for learner in (nested, HedgeClassifier([("only", nested)], batch_size=20, random_state=0)):
+        whole = progressive_validation(learner, X, y, batch_size=20)
+        parts = progressive_validation(learner, cut(X, y, *[20] * (len(y) // 20)), batch_size=20, classes=[0, 1])
+        np.testing.assert_array_equal(whole.predictions["predict"], parts.predictions["predict"])
+        np.testing.assert_array_equal(whole.estimator.predict_proba(X), parts.estimator.predict_proba(X))
+    searches = [ProgressiveSearch(nested, batch_size=20) for _ in range(2)]
+    for search, batches in zip(searches, ([(X, y)], cut(X, y, *[20] * (len(y) // 20)))):
+        for rows, targets in batches:
+            search.partial_fit(rows, targets, classes=[0, 1])
+    assert searches[0].best_score_ == searches[1].best_score_
 
 
 def test_steps_that_were_fitted_before():

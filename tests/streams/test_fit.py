@@ -18,11 +18,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, QuantileTransformer, StandardScaler
 
 import sklearn_nag
-from sklearn_nag import NAGClassifier, NAGRegressor, ScaleInvariantClassifier
+from sklearn_nag import HedgeClassifier, NAGClassifier, NAGRegressor, OnlineBootstrap, ScaleInvariantClassifier
 from sklearn_nag.constraints import L2Ball
+from sklearn_nag.model_selection import ProgressiveSearch
 from sklearn_nag.preprocessing import prepare
 from sklearn_nag.streams import Batches, fit_stream, read_batches
-from sklearn_nag.streams._fit import _load
+from sklearn_nag.streams._fit import Checkpoint, _load, _save
 
 from ..estimators.helpers import bits
 from ..preprocessing.helpers import Centred
@@ -439,6 +440,55 @@ def test_checkpoints_of_other_batches(tmp_path):
     given["transformer"] = FunctionTransformer(lambda X: X)
     with pytest.raises(ValueError, match="checkpoint needs settings that can be pickled; transformer cannot"):
         fit_stream(NAGClassifier(), read_batches(frame, **given), **options)
+
+
+SCALED = make_pipeline(StandardScaler(), NAGClassifier())
+
+
+@pytest.mark.parametrize(
+    ("estimator", "options", "matters"),
+    [
+        (SCALED, {}, True),
+        (SCALED, {"shuffle_buffer": 500}, False),
+        (NAGClassifier(), {}, False),
+        (SGDClassifier(), {}, True),
+        (make_pipeline(FunctionTransformer(np.abs), NAGClassifier()), {}, False),
+        (OnlineBootstrap(NAGClassifier(), n_models=2), {}, False),
+        (OnlineBootstrap(SGDClassifier(), n_models=2), {}, True),
+        (ProgressiveSearch(NAGClassifier(), {"eta0": [0.1, 1.0]}), {}, False),
+        (ProgressiveSearch([NAGClassifier(), SGDClassifier()]), {}, True),
+        (HedgeClassifier([("nag", NAGClassifier()), ("sgd", SGDClassifier())]), {}, True),
+    ],
+    ids=str,
+)
+def test_checkpoints_know_the_size_of_batches_where_models_depend_on_it(estimator, options, matters, tmp_path):
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow", exc_type=ImportError)
+    path, frame = tmp_path / "model", pd.DataFrame(X[:1000], columns=list("abcd")).assign(y=Y[:1000])
+
+    def fit(batch_size, fails_after=None, estimator=estimator):
+        read = read_batches(frame, "y", batch_size=batch_size)
+        batches = Batches(
+            lambda: itertools.chain(itertools.islice(read, fails_after), broken() if fails_after else ()),
+            read.n_rows, True, read.settings,
+        )  # fmt: skip
+        return fit_stream(estimator, batches, classes=[0, 1], checkpoint=path, checkpoint_every=400, **options)
+
+    with pytest.raises(OSError, match="the disk is gone"):
+        fit(100, fails_after=9)
+    if not matters:
+        fit(200)
+        return
+    with pytest.raises(ValueError, match="another run: its setting 'batch_size' was 100; now it is 200"):
+        fit(200)
+    saved = Checkpoint(*pickle.loads(path.read_bytes()))
+    del saved.settings["batch_size"]  # which earlier versions did not keep
+    _save(path, saved)
+    fit(200)
+    with pytest.raises(ValueError, match="its setting 'batch_size' was 200; now it is 100"):
+        fit(100)
+    with pytest.raises(ValueError, match="its setting '(estimator|learner)' was"):
+        fit(200, estimator=ScaleInvariantClassifier())
 
 
 class OnlyOnce:
