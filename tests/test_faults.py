@@ -75,8 +75,8 @@ class Found(Exception):
 
 
 def test_processes_share_the_cases():
-    table = tool.by_processes(2, 3, n_cases=23, names=["weights_are_within_bounds"])  # of which one has 20
-    assert table["weights_are_within_bounds"][:2] == [23, 0]
+    table = tool.by_processes(2, 3, n_cases=43, names=["weights_are_within_bounds"])  # of which one has 40
+    assert table["weights_are_within_bounds"][:2] == [43, 0]
 
 
 HAVE_TABLES = pytest.mark.skipif(not all(tables.HAVE.values()), reason="needs pandas, polars and pyarrow")

@@ -22,7 +22,7 @@ from .children import Died, each_in_child
 from .promises import PROMISES, Broken, described, learn
 from .shrink import kind, shrunk
 
-CASES_OF_A_CHILD = 20  # then comes another one; a new process takes as long as a case
+CASES_OF_A_CHILD = 40  # then comes another one; a new process takes as long as a case
 MOST_SHOWN = 3  # cases of one promise that are made smaller and shown, each broken in another way
 
 
@@ -154,10 +154,23 @@ def first_broken(candidates, name, like):
     return None
 
 
+_warm = set()  # what `what_is_compiled` has said of the cases so far
+
+
+def what_is_compiled(case):
+    """What the compiled code for a case depends on; numbers by their types, as hardly any is a constant of it."""
+    parameters = (
+        (name, value if isinstance(value, str | bool) else type(value)) for name, value in case.parameters.items()
+    )
+    targets = case.y.ndim, case.y.dtype, None if case.classes is None else case.classes.shape, case.weight is None
+    return case.learner, case.storage, *sorted(parameters, key=str), *targets
+
+
 def warm_up(case):
     """Compile, or load, what children are going to run for a case, as what they compile is lost with them."""
-    if case.kernel == "numpy":
+    if case.kernel == "numpy" or (kind_of_model := what_is_compiled(case)) in _warm:
         return
+    _warm.add(kind_of_model)
     n, d = 3, case.X.shape[1]
     X = np.vstack([np.eye(n, d), np.ones((n, d))])
     warnings.simplefilter("ignore")
