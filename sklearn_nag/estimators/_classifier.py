@@ -54,6 +54,18 @@ def _balanced(total, n_classes, own):
     return total / np.where(own > 0, n_classes * own, 1.0)
 
 
+def _with_numbers(parameters):
+    """Parameters by name, with 0 and 1 for booleans that ``class_weight`` names, which equal them.
+
+    skops makes True of either boolean where it is a key.
+    """
+    weights = parameters.get("class_weight")
+    if not isinstance(weights, dict) or not any(isinstance(label, bool | np.bool_) for label in weights):
+        return parameters
+    numbers = {int(label) if isinstance(label, bool | np.bool_) else label: own for label, own in weights.items()}
+    return {**parameters, "class_weight": numbers}
+
+
 class WeighsClasses:
     """What has ``class_weight``, a factor on the weights of the rows of each class."""
 
@@ -68,6 +80,12 @@ class WeighsClasses:
             if not (is_finite(weight) and weight >= 0):
                 allowed = "a dict of finite numbers that are not negative"
                 raise InvalidParameterError("class_weight", allowed, f"{shown(weight)} for class {as_given(label)}")
+
+    def __getstate__(self):
+        state = _with_numbers(super().__getstate__())
+        if "_made_with" in state:  # of lines, curves and cells
+            state = {**state, "_made_with": _with_numbers(state["_made_with"])}
+        return state
 
     def _check_targets_of_model(self):
         super()._check_targets_of_model()

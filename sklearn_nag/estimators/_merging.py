@@ -11,8 +11,7 @@ import numpy as np
 
 from .. import kernels
 from ..uncertainty import merge as merge_evidence
-from ._online import Divergence, OnlineLinear
-from ._parameters import parameter_names
+from ._online import Divergence, OnlineLinear, defaults_of
 from ._validation import check_alike, named_models
 
 Model = TypeVar("Model", bound=OnlineLinear)
@@ -89,7 +88,7 @@ def _check_fits(first, name, model):
     of_loss = {"loss", *first._loss().parameters, "class_weight", "calibration"}
     given = [
         p
-        for p in parameter_names(type(first))
+        for p in defaults_of(type(first))
         if (p in of_loss and getattr(model, p) != getattr(first, p))
         or (other_rule and _rule_with(model, first, p) != model._rule(other.centred))
     ]

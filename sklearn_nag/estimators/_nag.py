@@ -17,7 +17,7 @@ from ..losses import ClassificationLoss, RegressionLoss
 from . import _shared_docs
 from ._bounds import Constraint, check_constraint, check_within, has_bounds, set_of
 from ._classifier import OnlineClassifier
-from ._online import OnlineLinear, default_of
+from ._online import OnlineLinear, defaults_of
 from ._parameters import check_flag, check_half_life, check_number, check_option
 from ._regressor import OnlineRegressor
 from ._validation import as_given
@@ -81,7 +81,7 @@ class _NAGRule(OnlineLinear):
         check_constraint(self.constraint)
         if self.constraint is not None:
             self._check_constrained()
-        if self.penalty is None and self.alpha != default_of(type(self), "alpha"):
+        if self.penalty is None and self.alpha != defaults_of(type(self))["alpha"]:
             say_alpha_has_no_effect(type(self).__name__)
 
     def _check_constrained(self):
@@ -240,10 +240,11 @@ class _NAGRule(OnlineLinear):
 
     def _set_linear(self, coef, intercept):
         state = self._state
-        check_within((vars(self).get("_made") or state).rule.constraint, coef)
+        rule = (vars(self).get("_made") or state).rule
+        check_within(rule.constraint, coef)
         lost = (state.scale()[: self.n_features_in_] == 0) & coef.any(axis=0)
         try:
-            kernels.nag.set_linear(state, coef, intercept)
+            kernels.nag.set_linear(state, coef, intercept, rule.constraint if rule.projected else None)
         except kernels.Diverged:
             raise ValueError("the weights given, multiplied by the scales, leave the range of float64.") from None
         if lost.any():

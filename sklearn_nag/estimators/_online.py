@@ -9,7 +9,7 @@ import warnings
 from contextlib import nullcontext
 from functools import partial
 from numbers import Integral, Real
-from operator import is_, methodcaller
+from operator import attrgetter, is_, methodcaller
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -30,8 +30,7 @@ from ._parameters import (
     check_option,
     check_parameters,
     check_seed,
-    parameter_names,
-    reader_of_parameters,
+    unchanging,
 )
 from ._passes import LEARNT_ANEW, CallbackSupportMixin, Passes, with_callbacks
 from ._reading import ReadableMixin
@@ -59,15 +58,24 @@ class Divergence(ValueError):
 
 
 @functools.cache
-def default_of(estimator_class, name):
-    """Default of a parameter of an estimator class."""
-    return inspect.signature(estimator_class).parameters[name].default
+def defaults_of(estimator_class):
+    """Defaults of all parameters of a class by name, also of those that it leaves to the learner it derives from."""
+    learners = [kind for kind in reversed(estimator_class.__mro__) if issubclass(kind, OnlineLinear)]
+    parameters = [p for kind in learners for p in inspect.signature(kind).parameters.values()]
+    return {p.name: p.default for p in parameters if p.kind is not inspect.Parameter.VAR_KEYWORD}
+
+
+@functools.cache
+def _reader_of_parameters(estimator_class):
+    """Function that returns the values of all parameters of an estimator of a class, as a tuple."""
+    return attrgetter(*defaults_of(estimator_class))
 
 
 class Made(NamedTuple):
     """What is made of the parameters, kept until one of them changes: single rows come faster than it is made."""
 
     values: tuple
+    copies: dict[int, Any]  # of those values that may change in place, by their places
     rule: kernels.LinearRule
     loss: losses.Loss
 
@@ -87,17 +95,22 @@ class _ModelBefore:
         return {"_state": self.undo.model()}
 
 
-def _differ(old, new):
-    """Whether values of parameters, or their types, differ; those that cannot be compared, such as arrays, do.
+def _differ(made, values):
+    """Whether values of parameters, or their types, differ from what something was ``made`` of.
 
-    True == 1, but only one of them is a boolean.
+    True == 1, but only one of them is a boolean. Those that cannot be compared differ.
     """
-    if all(map(is_, old, new)):
-        return False
+    old = made.values
     try:
-        return old != new or [*map(type, old)] != [*map(type, new)]
+        if made.copies and not all(_is_as_it_was(values[i], was) for i, was in made.copies.items()):
+            return True
+        return not all(map(is_, old, values)) and (old != values or [*map(type, old)] != [*map(type, values)])
     except ValueError:
         return True
+
+
+def _is_as_it_was(value, was):
+    return np.array_equal(value, was) if isinstance(was, np.ndarray) else value == was
 
 
 class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEstimator):
@@ -171,18 +184,20 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
 
     def _values(self):
         """Values of all parameters."""
-        return reader_of_parameters(type(self))(self)
+        return _reader_of_parameters(type(self))(self)
 
     def _check_changed_parameters(self):
         """Call `_check_parameters`, unless all are as they were when something was last made of them."""
         made = vars(self).get("_made")
-        if made is None or _differ(made.values, self._values()):
+        if made is None or _differ(made, self._values()):
             check_parameters(self)
             vars(self).pop("_made", None)
 
     def _make(self, centred):
         """Make a rule and a loss of the parameters, and keep them."""
-        self._made = Made(self._values(), self._rule(centred), self._loss())
+        values = self._values()
+        copies = {i: kept for i, value in enumerate(values) if (kept := unchanging(value)) is not value}
+        self._made = Made(values, copies, self._rule(centred), self._loss())
         return self._made
 
     def _check_parameters(self):
@@ -203,7 +218,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         check_number(
             "validation_fraction", self.validation_fraction, min_val=0, max_val=1, include_boundaries="neither"
         )
-        names = parameter_names(type(self))  # not all families have all parameters
+        names = defaults_of(type(self))  # not all families have all parameters
         if "average" in names and not isinstance(self.average, np.bool_):
             check_number("average", self.average, Integral, min_val=0, options=(True, False, "auto"))
         check_number("verbose", self.verbose, Integral, min_val=0)
@@ -283,7 +298,8 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         For `NAGClassifier` and `NAGRegressor` that have learnt a row, by which scales and units are known: these stay,
         as do the sizes of steps. Averages of weights begin anew, and so do intervals and ``calibration``: probabilities
         of a calibrated hinge are all alike until more rows have been learnt. A feature that has not varied so far has
-        no scale and so no weight: a warning says of how many the weights are left out.
+        no scale and so no weight: a warning says of how many the weights are left out. Weights outside a ball or a
+        simplex that ``constraint`` names become the nearest ones within it, and those beyond bounds are refused.
 
         Parameters
         ----------
@@ -300,8 +316,9 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         Raises
         ------
         ValueError
-            For other shapes, for NaN and infinity, for weights that leave the range of float64 when multiplied by their
-            scales, and for estimators whose weights cannot be set. The estimator is then as it was before.
+            For other shapes, for NaN and infinity, for weights beyond bounds, or that leave the range of float64 when
+            multiplied by their scales, and for estimators whose weights cannot be set. The estimator is then as it was
+            before.
         """
         check_fitted(self)
         coef, intercept = self._given(coef, intercept)
@@ -402,9 +419,9 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         """
         task = context.subcontext(task_name="pass")
         task.call_on_fit_task_begin(estimator=renewed(view, self), X=X, y=passes.y)
-        before = self._state.seen
+        before, weight = self._state.seen, passes.effective_weight
         loss = passes.learn(self, order)
-        self._warn_if_lost(before, None, stacklevel=9)
+        self._warn_if_lost(before, weight if weight is None or order is None else weight[order], stacklevel=9)
         self.n_iter_ += 1
         objective = passes.objective(self, loss)
         if self.verbose:
@@ -453,7 +470,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         weight = self._weigh_next(y, weight)
         self._learn(X, encoded, weight, predictions=played, are_new=True, **how)
         self.n_iter_ = 1
-        self._warn_if_lost(before, weight, stacklevel=5)
+        self._warn_if_lost(before, weight, stacklevel=6)
         return played
 
     def _weigh_next(self, y, weight):
@@ -503,7 +520,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
 
     def _new_state(self, X):
         """State before the first row, for rows of the kind of ``X``."""
-        self._begun_with = {name: getattr(self, name) for name in self._fixed}
+        self._begun_with = {name: unchanging(getattr(self, name)) for name in self._fixed}
         self._evidence = None
         is_sparse = sparse.issparse(X)
         return kernels.new_state(self._make(self._centred(is_sparse)).rule, self.n_features_in_, is_sparse)
@@ -543,7 +560,8 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
                 order = np.flatnonzero(weight) if order is None else order[weight[order] > 0]
             predictions = np.empty((X.shape[0] if order is None else len(order), state.rule.n_played))
         is_first = state.seen == 0
-        _, rule, loss = vars(self).get("_made") or self._make(state.rule.centred)
+        made = vars(self).get("_made") or self._make(state.rule.centred)
+        rule, loss = made.rule, made.loss
         rule = rule if rule is state.rule else state.goes_on_by(rule)
         few = sparse.issparse(X) and X.nnz < ENTRIES * self.n_features_in_ and rule == state.rule
         named = X.indices[: X.nnz] if few else None  # features that may change
@@ -671,7 +689,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
     def _check_whole(self):
         """Raise for attributes that do not make a model together, as those of a file that was changed or damaged."""
         try:
-            names = parameter_names(type(self))
+            names = defaults_of(type(self))
             check_attributes(self, names)
             if self.__sklearn_is_fitted__():
                 kernels.check(self._state)

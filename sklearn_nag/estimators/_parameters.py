@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
+from collections.abc import Mapping
 from numbers import Integral, Real
-from operator import attrgetter
 from typing import Any, Self
 
 import numpy as np
@@ -22,10 +22,11 @@ def parameter_names(estimator_class):
     return tuple(inspect.signature(estimator_class).parameters)
 
 
-@functools.cache
-def reader_of_parameters(estimator_class):
-    """Function that returns the values of all parameters of an estimator of a class, as a tuple."""
-    return attrgetter(*parameter_names(estimator_class))
+def unchanging(value):
+    """The value of a parameter, or a copy of it where it may change in place."""
+    if isinstance(value, np.ndarray | list):
+        return value.copy()
+    return dict(value) if isinstance(value, Mapping) else value
 
 
 class HasNamedParts(BaseEstimator):

@@ -286,8 +286,9 @@ class Passes:
         if not model._keeps_evidence:
             return
         rows = self.held_out
+        weight = None if self.effective_weight is None else self.effective_weight[rows]
         with np.errstate(all="ignore"):
-            model._judge(kernels.predict(state, self.X[rows]), self.targets[rows], None)
+            model._judge(kernels.predict(state, self.X[rows]), self.targets[rows], weight)
 
     def learn_held_out(self, model):
         """Let ``model`` learn the rows that it was judged by."""

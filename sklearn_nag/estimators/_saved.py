@@ -18,7 +18,7 @@ import numpy as np
 from ._labels import classes_of_labels
 
 PLAIN = (type(None), bool, Real, str)  # of attributes of classes that objects have of their own
-VALUES = (*PLAIN, tuple, list, np.ndarray)  # of parameters that models are begun with
+VALUES = (*PLAIN, np.bool_, tuple, list, np.ndarray)  # of parameters that models are begun with
 STATE_VERSION = 5
 
 READERS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}

@@ -55,7 +55,8 @@ tol : float or None, default=1e-3
     than the best one by ``tol`` for ``n_iter_no_change`` passes. None: after ``max_iter`` passes.
 class_weight : dict, "balanced" or None, default=None
     Factor on the weights of the rows of each class, 1 for classes that a dict does not name; ``"balanced"`` makes
-    the classes that come weigh alike, by ``sample_weight``; in ``partial_fit`` those so far, up to each row.
+    the classes that come weigh alike, by ``sample_weight``; in ``partial_fit`` those so far, up to each row. Scales
+    count a row by it before they predict it while learning, which tells of its class: see ``progressive_loss_``.
 calibration : {"progressive", None}, default=None
     ``"progressive"`` gives every loss probabilities, and sets of classes (`predict_set`), by what predictions made
     before rows were learnt were worth: a temperature and, but for the log loss without ``class_weight``, an offset for
@@ -73,8 +74,9 @@ progressive_loss_ : float
     Mean loss of the predictions made before each row was learnt, by the weights that `predict` had then and by scales
     that know the features of the row, over all rows since the model was new and over classes learnt one against the
     rest. After one pass it is an honest estimate of the loss on new rows, but for a short ``half_life`` and columns
-    with far tails, see :ref:`far_tails`. With ``invariance="full"`` it is too low until rows span the columns: a row
-    in a direction that none had before counts as predicted by the mean, where `predict` goes on.
+    with far tails, see :ref:`far_tails`, and a little too low with ``class_weight`` or other weights made of labels,
+    by which scales have counted the row. With ``invariance="full"`` it is too low until rows span the columns: a row in
+    a direction that none had before counts as predicted by the mean, where `predict` goes on.
 """)
 
 REGRESSOR = entries("""

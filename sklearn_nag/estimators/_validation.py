@@ -97,9 +97,13 @@ def as_numpy(array, name, is_decoded=True):
 def as_targets(y):
     """As `as_numpy`, and nullable whole numbers and booleans of pandas as those of NumPy, where none is missing.
 
-    Others would make floats of them, among which large labels are the same.
+    Others would make floats of them, among which large labels are the same. Lists of words that NumPy has not, such as
+    of enums, become objects, as it would write other words.
     """
     y = as_numpy(y, "y")
+    if isinstance(y, list | tuple) and y and all(isinstance(label, str) for label in y):
+        words = np.asarray(y)
+        return words if words.tolist() == list(y) else np.asarray(y, dtype=object)
     column = y.iloc[:, 0] if hasattr(y, "iloc") and np.ndim(y) == 2 and y.shape[1] == 1 else y
     dtype = getattr(getattr(column, "dtype", None), "numpy_dtype", None)  # of nullable kinds and of Arrow's in pandas
     if getattr(dtype, "kind", "O") not in "biu":
@@ -560,7 +564,9 @@ def named_classes(classes):
     if labels.dtype.kind == "U":  # as NumPy makes words of numbers beside words
         labels = np.asarray(given, dtype=object)
     try:
-        return unique_labels(as_labels(labels, "classes"))
+        labels = as_labels(labels, "classes")
+        found = unique_labels(labels)
+        return classes_of(labels) if labels.dtype == object else found
     except (TypeError, ValueError):
         raise ValueError(f"classes must be whole numbers, booleans or words; got {shown(classes)}.") from None
 

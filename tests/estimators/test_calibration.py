@@ -76,6 +76,14 @@ def test_rows_left_out_and_weighed_for_that_are_as_if_all_had_come(loss, rng):
     assert cut.predict_proba(X).tobytes() == clf.predict_proba(X).tobytes()
 
 
+@pytest.mark.parametrize("learner", [NAGClassifier, FTRLClassifier, ScaleInvariantClassifier])
+def test_rows_held_out_by_a_search_count_by_their_weight(learner, rng):
+    rows, y = rng.normal(size=(200, 100)), np.arange(200) % 2
+    clf = learner("hinge", random_state=0, **SURE).fit(rows, y, sample_weight=np.where(y, 50.0, 1.0))
+    assert len(clf.validation_losses_)  # it has searched
+    assert clf.predict_proba(rng.normal(size=(500, 100)))[:, 1].mean() > 0.8  # .98 by weight, half by number
+
+
 def test_offsets_go_on_when_weights_of_classes_are_taken_away(rng):
     rows = rng.normal(size=(12000, 2))
     p = expit(rows @ [1.5, -1.0] - 3.0)

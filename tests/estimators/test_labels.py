@@ -2,6 +2,7 @@
 
 import copy
 import enum
+import itertools
 import pickle
 import warnings
 
@@ -432,7 +433,16 @@ def test_words_that_numpy_has_not_stay_objects():
     kind = enum.Enum("kind", {"NO": "no", "YES": "yes"}, type=str)
     for no, yes in (kind, ("a", "a\0")):
         words = np.array([no, yes], dtype=object)[LABELS[:, 0]]
-        assert set(NAGClassifier().fit(X, words).predict(X)) == {no, yes}
+        fitted = NAGClassifier(max_iter=1, shuffle=False).fit(X, words)
+        assert set(fitted.predict(X)) == {no, yes}
+        for labels, model in itertools.product(
+            (words, list(words), tuple(words)), (NAGClassifier(), HedgeClassifier())
+        ):
+            classes = [yes, no]
+            clf = model.partial_fit(X[:9], labels[:9], classes).partial_fit(X[9:], labels[9:], classes)
+            assert list(clf.classes_) == [no, yes]
+            assert clf.score(X, labels) == np.mean(clf.predict(X) == words) < 1.0
+            assert list(clone(model).fit(X, labels).classes_) == [no, yes]
 
 
 def test_models_saved_with_objects_for_classes_go_on():

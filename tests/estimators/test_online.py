@@ -12,7 +12,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from sklearn_nag import (
     FTRLClassifier,
@@ -23,6 +23,7 @@ from sklearn_nag import (
     ScaleInvariantClassifier,
     ScaleInvariantRegressor,
     config_context,
+    merge,
 )
 from sklearn_nag.constraints import Box
 
@@ -30,6 +31,8 @@ from ..kernels.helpers import flat, on_both
 from ..pairs import every_pair
 from ..processes import run_code
 from .helpers import PLAIN, RNG, X, Y, bits, first_call
+
+ONE_PASS = {"max_iter": 1, "shuffle": False}
 
 # -- attributes
 
@@ -118,11 +121,13 @@ def test_fit_says_of_rows_that_no_longer_count(make):
 def test_rows_that_a_row_of_the_same_call_outweighs_are_said():
     weight = np.ones(30)
     weight[-1] = 1e17
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        NAGRegressor().partial_fit(X, Y, sample_weight=weight)
-    with pytest.warns(UserWarning, match="some rows did not count"):
-        NAGRegressor().partial_fit(X, Y, sample_weight=weight[::-1])
+    for learn, given in itertools.product((NAGRegressor.partial_fit, NAGRegressor.fit), (weight, weight[::-1])):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            learn(NAGRegressor(**ONE_PASS), X, Y, sample_weight=given)
+        assert [warning.filename for warning in told] == ([] if given is weight else [__file__])
+        assert all("some rows did not count" in str(warning.message) for warning in told)
 
 
 def test_rows_that_no_longer_count_are_said():
@@ -314,3 +319,47 @@ def test_an_interrupt_leaves_the_model_as_it_was(monkeypatch):
         with pytest.raises(KeyboardInterrupt), config_context(kernel="numpy"):
             model.partial_fit(rows, Y)
         assert np.array_equal(flat(model._state), before)
+
+
+class OfOne(NAGRegressor):
+    def __init__(self, loss="huber"):
+        super().__init__(loss, **ONE_PASS)
+
+
+class OfNone(NAGClassifier):
+    def __init__(self):
+        super().__init__("hinge", **ONE_PASS)
+
+
+class OfMore(FTRLClassifier):
+    def __init__(self, l1=0.5, **options):
+        super().__init__(l1=l1, **ONE_PASS, **options)
+
+
+class OfTwo(ScaleInvariantRegressor):
+    def __init__(self, max_iter=1, shuffle=False):
+        super().__init__(max_iter=max_iter, shuffle=shuffle)
+
+
+@pytest.mark.parametrize(
+    ("derived", "learner"),
+    [
+        (OfOne(), NAGRegressor("huber")),
+        (OfNone(), NAGClassifier("hinge")),
+        (OfMore(), FTRLClassifier(l1=0.5)),
+        (OfTwo(), ScaleInvariantRegressor()),
+    ],
+)
+def test_classes_may_leave_parameters_to_what_they_derive_from(derived, learner):
+    """As scikit-learn allows it: they learn, are saved and copied, and parameters set later count."""
+    learner.set_params(**ONE_PASS).fit(X, Y)
+    derived = clone(derived).fit(X, Y)
+    loaded = pickle.loads(pickle.dumps(derived))
+    for model in (derived, loaded, copy.copy(loaded), learner):
+        model.partial_fit(X, Y).partial_fit(X, Y)
+        assert np.array_equal(bits(model), bits(derived))
+    if not isinstance(learner, FTRLClassifier):  # which cannot be merged
+        assert np.array_equal(merge([derived, loaded]).coef_, merge([learner, learner]).coef_)
+    derived.verbose = -1
+    with pytest.raises(ValueError, match="'verbose' parameter of Of"):
+        derived.partial_fit(X, Y)

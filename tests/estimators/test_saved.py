@@ -153,3 +153,12 @@ def test_mixtures_must_fit_together(change):
     loaded = object.__new__(HedgeRegressor)
     with pytest.raises(ValueError, match="HedgeRegressor cannot be used"):
         loaded.__setstate__(state)
+
+
+@pytest.mark.parametrize("name", ["fit_intercept", "centering", "adaptive"])
+def test_booleans_of_numpy_are_parameters_of_a_saved_model(name):
+    model = NAGRegressor(**{name: np.False_}).partial_fit(*DIABETES)
+    pickled, copied = pickle.loads(pickle.dumps(model)), copy.copy(model)
+    merged = merge([model, pickled])
+    assert np.array_equal(pickled.partial_fit(*DIABETES).coef_, model.partial_fit(*DIABETES).coef_)
+    assert copied.get_params() == merged.get_params() == model.get_params()

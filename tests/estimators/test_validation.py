@@ -617,6 +617,43 @@ def test_seeds(seed):
     NAGClassifier(random_state=seed, max_iter=1).fit(X, Y)
 
 
+@pytest.mark.parametrize("clip", [[-1.0, 1.0], np.array([-1.0, 1.0])], ids=type)
+def test_a_range_that_was_changed_in_place_is_heeded(clip):
+    clip = clip.copy()
+    model, other = (first_call(NAGRegressor(clip=given)) for given in (clip, (-1.0, 1.0)))
+    clip[1] = 9.0
+    for some in (model.set_params(clip=clip), other.set_params(clip=(-1.0, 9.0))):
+        some.partial_fit(X, 5 * X[:, 0])
+    assert np.array_equal(bits(model), bits(other))
+    assert np.array_equal(model.predict(X), other.predict(X))
+    assert 1.0 < model.predict(X).max()
+
+
+@pytest.mark.parametrize(
+    ("make", "name", "value", "change", "message"),
+    [
+        (NAGRegressor, "half_life", [10, 50], {0: 30}, r"half_life was \[10, 50\] when .* and is \[30, 50\] now"),
+        (NAGRegressor, "constraint", {2: 1}, {2: 5}, "constraint has 5 for column 2; signs are"),
+        (NAGRegressor, "constraint", {2: 1}, {9: 1}, "constraint has a sign for column 9; X has 3 columns"),
+        (NAGClassifier, "class_weight", {0: 1.0}, {0: -1.0}, "The 'class_weight' parameter of NAGClassifier must be"),
+        (NAGClassifier, "class_weight", {0: 1.0}, {0: np.nan}, "The 'class_weight' parameter of NAGClassifier must be"),
+    ],
+)
+def test_parameters_that_were_changed_in_place_are_checked(make, name, value, change, message):
+    value = value.copy()
+    model = first_call(make(**{name: value}))
+    before, copied = bits(model).copy(), pickle.loads(pickle.dumps(model))
+    for some in (model, model, copied):
+        place, new = next(iter(change.items()))
+        getattr(some, name)[place] = new
+        with pytest.raises(ValueError, match=message):
+            some.partial_fit(X, Y)
+    assert np.array_equal(bits(model), before)
+    if name != "half_life":
+        with pytest.raises(ValueError, match=message):
+            model.fit(X, Y)
+
+
 def test_parameters_of_a_model_that_are_arrays_now():
     model = first_call(NAGRegressor()).set_params(eta0=np.array([1.0, 2.0]))
     with pytest.raises(ValueError, match="The 'eta0' parameter"):

@@ -18,6 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn_nag import (
     HedgeClassifier,
     HedgeRegressor,
+    NAGCellsClassifier,
     NAGClassifier,
     NAGRegressor,
     ScaleInvariantClassifier,
@@ -45,6 +46,7 @@ MODELS = [
     (NAGClassifier(), LETTERS),
     (NAGClassifier("hinge", eta0="auto", penalty="elasticnet", class_weight={"b": 2.0}), LETTERS),
     (NAGRegressor(loss="huber", average=50), DIABETES),
+    (NAGRegressor(fit_intercept=np.False_), DIABETES),
     (ScaleInvariantClassifier(update="potential"), LETTERS),
     (ScaleInvariantRegressor(invariance="full"), DIABETES),
 ]
@@ -90,6 +92,19 @@ def test_skops_resumes_with_the_same_bits(model, data):
         some.partial_fit(X[1::2], y[1::2])
     assert np.array_equal(flat(loaded._state), flat(model._state))
     assert np.array_equal(loaded.coef_, model.coef_)
+
+
+@pytest.mark.parametrize("kind", [bool, np.bool_])
+@pytest.mark.parametrize("model", [NAGClassifier(), NAGCellsClassifier(random_state=0)])
+def test_weights_of_classes_that_are_booleans_come_back(model, kind):
+    X, y = WINE[0], WINE[1] > 0
+    weights = {kind(False): 5.0, kind(True): 1.0}
+    model = clone(model).set_params(class_weight=weights).partial_fit(X[::2], y[::2], classes=[False, True])
+    loaded = through_skops(model, trusted_types())
+    assert loaded.class_weight == weights
+    for some in (model, loaded):
+        some.partial_fit(X[1::2], y[1::2])
+    assert np.array_equal(loaded.predict_proba(X), model.predict_proba(X))
 
 
 @pytest.mark.parametrize(

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ..state.lifts import LARGEST_LIFT, TINY, positive
 from ..state.model import Diverged
-from .rule import penalty_clock
+from .rule import constrain, penalty_clock
 
 
-def set_linear(state, coef, intercept):
+def set_linear(state, coef, intercept, constraint=None):
     """Make a model that has seen rows predict by the weights given; it remembers all else that it has learnt.
 
     What is kept is ``u = w s``, so the function is exact for the scales and means of this moment. A column whose scale
     is 0 so far has no weight. An average of weights begins anew, and a penalty that is due is waived.
 
     All experts take the same ``coef``, finite and in raw units, and ``intercept``, 0 for rules without. The state stays
-    as it is where `Diverged` is raised, as a weight times its scale leaves the range of float64.
+    as it is where `Diverged` is raised, as a weight times its scale leaves the range of float64. Weights outside a
+    ``constraint``, a set that holds them together, become the nearest ones within it.
     """
     rule, columns = state.rule, state.columns
     columns.settle()
@@ -33,6 +36,8 @@ def set_linear(state, coef, intercept):
     if not np.isfinite(weight).all():
         raise Diverged
     columns.weight[:] = np.tile(weight, (rule.experts, 1))
+    if constraint is not None:
+        constrain(replace(rule, constraint=constraint), columns, size, state.unit(), range(rule.n_heads))
     if columns.past is not None:
         columns.past[:] = 0.0
     if rule.l2 > 0:
@@ -41,7 +46,7 @@ def set_linear(state, coef, intercept):
         columns.received[:] = state.t * np.sign(columns.weight)
     state.averaged, state.cached = 0.0, None
     for other in state.others:
-        set_linear(other, coef, intercept)
+        set_linear(other, coef, intercept, constraint)
 
 
 def forget_gradients(state, losses=True):

@@ -17,6 +17,7 @@ from sklearn_nag import (
     ScaleInvariantRegressor,
     config_context,
 )
+from sklearn_nag.constraints import L2Ball, Simplex, WeightedL1Ball
 
 from ...estimators.helpers import bits
 from ..helpers import flat, on_both
@@ -187,6 +188,26 @@ def test_columns_that_have_not_varied():
     with pytest.warns(UserWarning, match="weights of 2 features are left out, .* such as column 10"):
         reg.set_coef(coef, SOLVED.intercept_ - 15.0)
     assert np.array_equal(reg.coef_[10:], [0.0, 0.0])
+
+
+@pytest.mark.parametrize("kind", [L2Ball, WeightedL1Ball])
+@pytest.mark.parametrize("options", [{}, {"adaptive": False}, {"half_life": (50, 200)}, {"target_normalization": None}])
+def test_weights_outside_a_ball_become_the_nearest_within_it(kind, options):
+    X, y = DIABETES
+    reg = NAGRegressor(constraint=kind(0.3), max_iter=1, **options).fit(X, y)
+    u = reg.set_coef(SOLVED.coef_, 5.0).coef_ * reg.scale_ / reg._state.unit()[0]
+    rel = 0.01 if "half_life" in options else 1e-9  # each half-life has scales of its own
+    assert np.linalg.norm(u, 2 if kind is L2Ball else 1) == pytest.approx(0.3, rel=rel)
+    assert (u * SOLVED.coef_ >= 0).all()
+    within = reg.coef_ / 2
+    np.testing.assert_allclose(reg.set_coef(within, 5.0).coef_, within, rtol=1e-12)
+
+
+def test_weights_outside_a_simplex_become_the_nearest_within_it():
+    X, y = DIABETES
+    options = {"normalization": None, "adaptive": False, "target_normalization": None, "clip": None, "eta0": 1e-9}
+    reg = NAGRegressor(constraint=Simplex(), **options).partial_fit(X, y).set_coef(SOLVED.coef_, 0.0)
+    np.testing.assert_allclose(reg.coef_, Simplex().project(SOLVED.coef_), rtol=1e-12)
 
 
 @pytest.mark.parametrize(
