@@ -795,6 +795,11 @@ def test_what_a_model_is_made_of_may_not_change():
     before = pickle.dumps(model)
     with pytest.raises(ValueError, match="depth was 4 when this model was new and is 5 now"):
         model.set_params(depth=5).partial_fit(X, Y)
+    columns = [0, 1]
+    other = NAGCellsRegressor(**SMALL, columns=columns).partial_fit(X, Y)
+    columns[1] = 2  # in place
+    with pytest.raises(ValueError, match=r"columns was \[0, 1\] when this model was new and is \[0, 2\] now"):
+        other.partial_fit(X, Y)
     model.set_params(depth=4, columns=[10**5000])
     with pytest.raises(ValueError, match="columns was .* and is an object of type list that cannot be shown now"):
         model.partial_fit(X[:5], Y[:5])

@@ -193,6 +193,12 @@ def test_parameters_may_not_change_while_it_goes_on():
     for go_on in (lambda: transformer.transform([[1.0]]), transformer.get_feature_names_out):
         with pytest.raises(ValueError, match="factor was 1.0 when this Centred was new and is 2.0 now"):
             go_on()
+    factors = [1.0]  # that change in place
+    transformer.set_params(factor=factors).fit([[1.0]])
+    factors[0] = 2.0
+    with pytest.raises(ValueError, match=r"factor was \[1.0\] when this Centred was new and is \[2.0\] now"):
+        transformer.partial_fit([[1.0]])
+    transformer.set_params(factor=2.0)
     assert transformer.fit([[1.0]])._state.n == 1
 
 
