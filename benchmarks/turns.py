@@ -63,6 +63,7 @@ def works(size):
     yield "54 dense columns", learn(*rows, nag.NAGClassifier)
     yield "8 dense columns", learn(*narrow, nag.NAGClassifier)
     yield "54 dense columns, 7 classes", learn(*seven, nag.NAGClassifier)
+    yield "16 dense columns, 26 classes", learn(*dense(10_000 * size, 16, 26), nag.NAGClassifier)
     yield "54 dense columns, regression", learn(X, target, nag.NAGRegressor)
     yield '54 dense columns, eta0="auto"', learn(X[::4], y[::4], nag.NAGClassifier, eta0="auto")
     yield "54 dense columns, no learning rate", learn(*rows, nag.ScaleInvariantClassifier)

@@ -15,7 +15,7 @@ from sklearn.base import clone
 from .. import kernels
 from .._decorators import share
 from ..estimators import merge as merge_learners
-from ..estimators._classifier import WeighsClasses
+from ..estimators._classifier import WeighsClasses, with_numbers
 from ..estimators._growing_table import in_silence
 from ..estimators._merging import check_went_on, merged_counts
 from ..estimators._nag import NAGClassifier, NAGRegressor
@@ -798,6 +798,10 @@ class NAGCellsClassifier(_LinesCurvesCells, WeighsClasses, HedgeClassifier):  # 
 
     def _learner(self, half_life):
         return NAGClassifier(half_life=half_life)
+
+    def __getstate__(self):
+        state = super().__getstate__()
+        return {**state, "_made_with": with_numbers(state["_made_with"])} if "_made_with" in state else state
 
     def _groups(self, y):
         return class_codes(y, self.classes_)

@@ -54,7 +54,7 @@ def _balanced(total, n_classes, own):
     return total / np.where(own > 0, n_classes * own, 1.0)
 
 
-def _with_numbers(parameters):
+def with_numbers(parameters):
     """Parameters by name, with 0 and 1 for booleans that ``class_weight`` names, which equal them.
 
     skops makes True of either boolean where it is a key.
@@ -82,10 +82,7 @@ class WeighsClasses:
                 raise InvalidParameterError("class_weight", allowed, f"{shown(weight)} for class {as_given(label)}")
 
     def __getstate__(self):
-        state = _with_numbers(super().__getstate__())
-        if "_made_with" in state:  # of lines, curves and cells
-            state = {**state, "_made_with": _with_numbers(state["_made_with"])}
-        return state
+        return with_numbers(super().__getstate__())
 
     def _check_targets_of_model(self):
         super()._check_targets_of_model()
