@@ -50,20 +50,17 @@ MODELS = [
     (NAGClassifier(half_life="auto"), 2, BOTH),
     (NAGRegressor(), None, BOTH),
     (NAGRegressor(eta0="auto"), None, BOTH),
-    (NAGRegressor(half_life=10.0), None, (DENSE,)),
+    (NAGRegressor(half_life=10.0), None, BOTH),
     (NAGRegressor("poisson"), None, (DENSE,)),
-    (NAGClassifier(centering=False), 2, BOTH),
     (NAGClassifier(normalization="max"), 2, (DENSE,)),
     (NAGClassifier(normalization="rms"), 2, (DENSE,)),  # as processes of the README compile it
     (NAGClassifier(penalty="l1"), 2, BOTH),
-    (NAGRegressor(centering=False), None, (SPARSE,)),
     (NAGRegressor(constraint=WeightedL1Ball(0.4), normalization=None, average=False), None, (DENSE,)),
-    (NAGRegressor(constraint=Box(-0.5, 0.5), centering=False), None, BOTH),
+    (NAGRegressor(constraint=Box(-0.5, 0.5), centering=False), None, (DENSE,)),
     (ScaleInvariantClassifier(), 2, BOTH),
     (ScaleInvariantClassifier(), 3, (DENSE,)),
     (ScaleInvariantRegressor(), None, BOTH),
     (ScaleInvariantClassifier(update="scinol1"), 2, (DENSE,)),
-    (ScaleInvariantClassifier(update="potential"), 2, (DENSE,)),
     (ScaleInvariantRegressor(update="potential"), None, (DENSE,)),
     (ScaleInvariantClassifier(update="potential", centering=False), 2, (SPARSE,)),
     (ScaleInvariantClassifier(invariance="full"), 2, (DENSE,)),
@@ -84,15 +81,14 @@ MODELS = [
     (FTRLRegressor(constraint=Simplex(0.4), normalization="rms", regularizer="l2"), None, (DENSE,)),
     # Sparse rows are not centred, and where a constraint holds all columns they are learnt as dense ones.
     (FTRLRegressor(constraint=Simplex(0.4), normalization="rms", regularizer="l2", centering=False), None, (DENSE,)),
-    (FTRLRegressor(constraint=Box(-0.5, 0.5), centering=False), None, BOTH),
+    (FTRLRegressor(constraint=Box(-0.5, 0.5), centering=False), None, (SPARSE,)),
 ]
 # Rules of the NAG family with what these lack: normalization and whether it is adaptive; parameters; what else it does.
 NAG_RULES = [
     (("max", True), {}, ()),
-    (("rms", True), {"l1": 0.01, "l2": 0.02}, ("centred", "importance_aware")),
     (("max", False), {"average_from": 0.0, "l1": 0.01, "l2": 0.01}, ("importance_aware",)),
     (("rms", False), {"power_t": 0.5}, ("target_unit",)),
-    ((None, True), {"l1": 0.01}, ("centred",)),
+    ((None, True), {"l1": 0.01, "l2": 0.02}, ("centred",)),
     ((None, False), {"l2": 0.01}, ()),
     (("auto", True), {"average_from": 20.0}, ("centred", "importance_aware", "damped")),  # as `NAGClassifier` has it
 ]

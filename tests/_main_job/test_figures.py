@@ -1,6 +1,7 @@
 """Figures of comparisons, where there is no share of an error to draw."""
 
 import io
+import itertools
 import re
 from dataclasses import replace
 
@@ -24,8 +25,9 @@ def test_the_first_error_may_be_none_or_unknown(errors):
     assert file.getvalue().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize("whole", [0.0, 0.5])
-@pytest.mark.parametrize("metric", [*OF_CLASSES, *OF_QUANTITIES])
+@pytest.mark.parametrize(
+    ("metric", "whole"), [*itertools.product([*OF_CLASSES, *OF_QUANTITIES], [0.0]), ("accuracy", 0.5), ("r2", 0.5)]
+)
 def test_all_words_are_in_the_figure_and_apart(monkeypatch, metric, whole):
     names = ["NAGRegressor", 'NAGRegressor, loss="absolute_error", of logarithms', "sgd", "shares"]
     errors = NONE + whole, NONE + 0.7, NONE + 9.0, NONE + 0.6

@@ -169,9 +169,8 @@ def test_models_fitted_on_frames_find_their_columns_by_name(run, model, takes_mi
     frame = PEOPLE.copy()
     if takes_missing:
         frame.loc[::5, "weight"] = None
-    with config_context(kernel="numpy"):
-        joblib.dump(model.fit(frame, frame["height"] > 170), "people.joblib")
-        expected = model.predict(frame)
+    joblib.dump(model.fit(frame, frame["height"] > 170), "people.joblib")
+    expected = model.predict(frame)
     frame[["age", "weight", "height"]].assign(key=KEYS).to_csv("swap.csv", index=False)
     said = run("people.joblib", "swap.csv", "--out", "out.parquet", "--keep", "key", "age", "--batch-size", "70")
     assert said == "out.parquet: 300 predictions by people.joblib\n"

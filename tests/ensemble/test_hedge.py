@@ -44,12 +44,10 @@ DIGITS = load_digits(return_X_y=True)
 DIABETES = load_diabetes(return_X_y=True, scaled=False)
 
 
-@parametrize_with_checks([HedgeClassifier(), HedgeRegressor()])
-def test_scikit_learn_check(estimator, check):
-    run_check(check, estimator, BY_ORDER)
+BY_DEFAULT = parametrize_with_checks([HedgeClassifier(), HedgeRegressor()])
 
 
-OTHER_MIXTURES = parametrize_with_checks(
+@parametrize_with_checks(
     [
         HedgeClassifier(
             [("nag", NAGClassifier()), ("sgd", SGDClassifier(random_state=0))],
@@ -60,10 +58,12 @@ OTHER_MIXTURES = parametrize_with_checks(
         HedgeRegressor([("nag", NAGRegressor())], update="hedge", loss="absolute_error", max_iter=2),
     ]
 )
+def test_scikit_learn_check(estimator, check):
+    run_check(check, estimator, BY_ORDER)
 
 
-@of_rules(OTHER_MIXTURES)
-def test_scikit_learn_check_of_other_mixtures(estimator, check):
+@of_rules(BY_DEFAULT)
+def test_scikit_learn_check_by_default(estimator, check):
     run_check(check, estimator, BY_ORDER)
 
 
@@ -416,7 +416,8 @@ def test_targets_of_one_column_are_a_flat_array():
 
 
 def test_sparse_rows():
-    X, y = np.where(CANCER[0] > np.median(CANCER[0], axis=0), CANCER[0], 0.0), CANCER[1]
+    X, y = CANCER[0][:200], CANCER[1][:200]
+    X = np.where(X > np.median(X, axis=0), X, 0.0)
     experts = [("snag", NAGClassifier(centering=False)), ("scinol2", ScaleInvariantClassifier(centering=False))]
     dense = HedgeClassifier(experts).partial_fit(X, y, classes=[0, 1])
     for kind in (sparse.csr_matrix, sparse.csc_array, sparse.csr_array):
@@ -485,7 +486,7 @@ def apart(n, rng):
 @pytest.mark.parametrize("options", [{}, {"loss": "absolute_error"}, {"update": "hedge"}, {"blend": False}])
 def test_outputs_are_mixed_apart(options, kernel, rng):
     """So neither the unit of one nor a target that is far out changes a bit of others, nor does any cut."""
-    Z, Y = apart(120, rng)
+    Z, Y = apart(80, rng)
     with sklearn_nag.config_context(kernel=kernel):
         model = HedgeRegressor(**options).partial_fit(Z, Y)
         predicted, factors = model.predict(Z), [2.0**100, 1.0, 2.0**-100]
@@ -493,7 +494,7 @@ def test_outputs_are_mixed_apart(options, kernel, rng):
         other = pickle.loads(pickle.dumps(other)).partial_fit(Z[47:], Y[47:] * factors)
         same = slice(1, 2) if "update" in options else slice(None)  # whose rate has a unit
         np.testing.assert_array_equal(other.predict(Z)[:, same], (predicted * factors)[:, same])
-        Y[100, 0] = 1e308
+        Y[70, 0] = 1e308
         far = HedgeRegressor(**options).partial_fit(Z, Y)
         np.testing.assert_allclose(far.predict(Z)[:, 1:], predicted[:, 1:], rtol=1e-9)
         assert np.isfinite([far.progressive_loss_, far.regret_, *far.expert_losses_, *far.predict(Z)[:, 0]]).all()
@@ -623,8 +624,8 @@ def guesses(*functions):
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_one_target_that_is_far_off_does_not_end_the_judging(kernel):
     """The losses of its own row make differences so large that no other row counts beside it; these are taken away."""
-    y = np.random.default_rng(0).uniform(size=600)
-    far = np.where(np.arange(600) == 5, 1e15, y)
+    y = np.random.default_rng(0).uniform(size=300)
+    far = np.where(np.arange(300) == 5, 1e15, y)
     with sklearn_nag.config_context(kernel=kernel):
         model = HedgeRegressor(guesses(lambda x: 0 * x, lambda x: x), loss="absolute_error", batch_size=1)
         model.partial_fit(y[:, None], far)
@@ -667,20 +668,22 @@ def test_losses_of_faint_probabilities_are_their_own(ps):
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("origin", [0.0, 1.0, 1e6, 1e13])
-@pytest.mark.parametrize("loss", ["squared_error", "absolute_error"])
+@pytest.mark.parametrize(
+    ("loss", "origin"),
+    [("squared_error", 0.0), ("absolute_error", 1.0), ("absolute_error", 1e6), ("squared_error", 1e13)],
+)
 def test_experts_that_differ_by_rounding_share_alike(loss, origin, kernel, rng):
     """In terms that are added up, and cancel in some rows, and by the last digits where an origin is added."""
-    x = rng.normal(size=400)
-    y = origin + x + 0.1 * rng.normal(size=400)
+    x = rng.normal(size=150)
+    y = origin + x + 0.1 * rng.normal(size=150)
     y[7] = origin + 1e9
-    noise = 4 * np.finfo(float).eps * rng.normal(size=400)
+    noise = 4 * np.finfo(float).eps * rng.normal(size=150)
     noisy = dict(zip(x, x + noise))
     experts = guesses(lambda x: origin + x, lambda x: origin + np.array([noisy[value] for value in x]))
     with sklearn_nag.config_context(kernel=kernel):
         whole, parts = (HedgeRegressor(experts, loss=loss, batch_size=1) for _ in range(2))
         whole.partial_fit(x[:, None], y)
-        for rows in np.split(np.arange(400), [1, 7, 8, 130]):
+        for rows in np.split(np.arange(150), [1, 7, 8, 60]):
             parts.partial_fit(x[rows, None], y[rows])
     np.testing.assert_array_equal(whole.weights_, [0.5, 0.5])
     np.testing.assert_allclose(*whole.expert_losses_, rtol=1e-13)

@@ -2,6 +2,7 @@
 
 import copy
 import itertools
+import os
 import pickle
 
 import numpy as np
@@ -84,7 +85,6 @@ def test_gradient_descent_is_the_textbooks(rng, kind, radius, kernel):
             np.testing.assert_allclose(lazy.coef_, w, rtol=0, atol=1e-9)
 
 
-@pytest.mark.any_rule
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_a_mixture_has_its_sum_where_steps_are_far_longer_than_it_is_wide(rng, kernel):
     X = rng.normal(size=(300, 2))
@@ -94,6 +94,8 @@ def test_a_mixture_has_its_sum_where_steps_are_far_longer_than_it_is_wide(rng, k
             reg = FTRLRegressor(constraint=Simplex(radius), regularizer="l2", normalization="rms").partial_fit(X, y)
             u = reg.coef_ * reg.scale_ / reg._state.unit()
             assert u.sum() == pytest.approx(radius, rel=1e-12)
+        if kernel == "numba" and not os.environ.get("EVERY_RULE"):  # which would be compiled for this
+            return
         for factor in (1e9, 1e50):
             reg = NAGRegressor(constraint=Simplex(), **OGD).partial_fit(X * factor, y)
             assert reg.coef_.sum() == pytest.approx(1.0, rel=1e-12)

@@ -541,8 +541,9 @@ def test_nullable_labels_are_those_of_numpy(rng, name, dtype):
     learner = clone(TAKE_LABELS[name])
     if "random_state" in learner.get_params():
         learner.set_params(random_state=0)
+    plain = clone(learner).fit(X, y)
     for given in (labels, labels.array, labels.to_frame()):
-        plain, nullable = clone(learner).fit(X, y), clone(learner)
+        nullable = clone(learner)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a column is made flat
             nullable.fit(X, given)

@@ -33,8 +33,15 @@ def score_of_a_batch_solver(load):
     return make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y).score(X_test, y_test)
 
 
-@pytest.mark.parametrize("normalization", ["max", "rms"])
-@pytest.mark.parametrize(("load", "margin"), [(load_breast_cancer, 0.04), (load_wine, 0.12), (load_digits, 0.04)])
+@pytest.mark.parametrize(
+    ("load", "margin", "normalization"),
+    [
+        (load_breast_cancer, 0.04, "max"),
+        (load_breast_cancer, 0.04, "rms"),
+        (load_wine, 0.12, "max"),
+        (load_digits, 0.04, "rms"),
+    ],
+)
 def test_raw_data_is_learnt_nearly_as_well_as_by_a_scaled_batch_solver(load, margin, normalization):
     X, X_test, y, y_test = split(load)
     clf = NAGClassifier(normalization=normalization, max_iter=1000 if load is not load_digits else 2, random_state=0)

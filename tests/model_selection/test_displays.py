@@ -166,7 +166,7 @@ def test_scores_of_this_package_are_drawn_as_losses_or_errors(pyplot):
 
 
 def test_the_axis_of_a_search_has_the_name_of_its_parameter(pyplot):
-    X, y = CANCER
+    X, y = (rows[:150] for rows in CANCER)
     alphas = GridSearchCV(NAGClassifier(max_iter=1, penalty="l2"), {"alpha": [0.1, 1.0]}, cv=2).fit(X, y)
     assert drawn(EtaSweepDisplay.from_sweeps(alphas)).get_xlabel() == "alpha"
     pipeline = make_pipeline(StandardScaler(), NAGClassifier(max_iter=1))
@@ -220,7 +220,8 @@ def test_reports_are_drawn_over_rows_and_passes(pyplot):
 
 
 @pytest.mark.parametrize(
-    "mixture", [NAGCellsClassifier(random_state=0), HedgeClassifier(), HedgeClassifier([("a", NAGClassifier())])]
+    "mixture",
+    [NAGCellsClassifier(n_trees=5, random_state=0), HedgeClassifier(), HedgeClassifier([("a", NAGClassifier())])],
 )
 def test_mixtures_are_named_by_their_class(pyplot, mixture):
     X, y = CANCER

@@ -46,7 +46,7 @@ def test_progressive_validation_judges_the_intervals_that_rows_had():
 def test_intervals_are_cut_as_those_of_predictions(reg):
     """Row by row; without a unit, as predictions on the way know that of the features of their row."""
     rng = np.random.default_rng(0)
-    rows = rng.uniform(-1.0, 1.0, size=(150, 2))
+    rows = rng.uniform(-1.0, 1.0, size=(90, 2))
     y = rng.poisson(np.exp(rows @ [1.0, -0.5])).astype(float)
     reg.set_params(normalization=None)
     result, held, width = progressive_validation(reg, rows, y, coverage=[0.5, 0.9]), [], []

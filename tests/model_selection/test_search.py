@@ -64,7 +64,7 @@ SEARCHED = {
 )
 def test_a_search_finds_what_grid_search_finds(case, container):
     search, learner, (X, y), options = SEARCHED[case]
-    X, y, options = container(X[::6]), y[::6], {"cv": 3, **options}
+    X, y, options = container(X[::6]), y[::6], {"cv": 2, **options}
     eta0s = [0.003, 1.0, 30.0]
     ours = search(learner, eta0s, **options).fit(X, y)
     grid = GridSearchCV(learner, {"eta0": eta0s}, **options).fit(X, y)

@@ -61,15 +61,11 @@ def test_what_is_copied_comes_back(rng):
                 np.testing.assert_array_equal(columns, expected)
 
 
+PLAIN = {"normalization": "max", "centred": False, "average_from": np.inf, "importance_aware": False}
+
+
 @needs_numba
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"normalization": "max", "centred": False, "average_from": np.inf, "importance_aware": False},
-        {"centred": False, "intercept": False},
-    ],
-)
+@pytest.mark.parametrize("options", [{}, PLAIN, {**PLAIN, "intercept": False}])
 def test_rows_in_any_order_and_columns_named_twice(rng, options):
     """Frequent ones, too; with rows of no column and of all of them, and lifts that change."""
     n, d = 200, 60

@@ -15,7 +15,6 @@ from ..helpers import needs_numba
     itertools.product(KINDS[1:], LOSSES)
     if os.environ.get("EVERY_RULE")
     else [
-        (KINDS[1], "log_loss"),
         (KINDS[1], "huber"),
         (KINDS[2], "hinge"),
         (KINDS[3], "quantile"),

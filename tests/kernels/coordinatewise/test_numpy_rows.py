@@ -30,7 +30,7 @@ def test_coordinatewise_agrees_with_the_papers(rng, update, loss, centred, kerne
             np.testing.assert_allclose(played, expected, rtol=1e-8, atol=1e-12)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     exponents=st.lists(st.integers(-900, 900), min_size=6, max_size=6),
     update=st.sampled_from(UPDATES),

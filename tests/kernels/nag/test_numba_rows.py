@@ -124,7 +124,8 @@ def test_every_rule_and_loss(rng, normalization, adaptive, loss, container):
             ),
             0,
         ),
-        *(("rms", True, loss, EXTENSIONS[-1], "float64") for loss in BY_ITSELF if loss != "perceptron"),
+        # By the rules of `NAGClassifier` and `NAGRegressor`, which are compiled in any run.
+        *(("auto", True, loss, EXTENSIONS[-1], "float64") for loss in BY_ITSELF if loss != "perceptron"),
     ],
 )
 def test_every_extension(rng, normalization, adaptive, extension, loss, container):
@@ -138,7 +139,7 @@ def test_every_extension(rng, normalization, adaptive, extension, loss, containe
     options |= {"degree": LOSSES[loss].degree, "coupled": LOSSES[loss].coupled, "damped": True}
     several = np.column_stack([y, -y, np.roll(y, 1)])
     weights = rng.integers(0, 3, 80) * rng.random(80)
-    options |= SHARED[1][1]  # one penalty, as another would be compiled by itself
+    options |= NAG_RULES[-1][1] if normalization == "auto" else {}
     if loss != "softmax":
         assert_same(X, y, weights, loss, eta=[0.1], **options)
         assert_same(X, several, None, loss, eta=np.repeat([0.03, 0.1], 3), intercept=False, experts=2, **options)
@@ -244,7 +245,7 @@ def test_an_empty_row_with_a_gradient_that_calls_for_another_lift():
 def test_divergence(rng, container):
     X, y = make_data(rng)
     with config_context(kernel="numba"):
-        state = make_state(6, **{**options_of(SHARED[3]), "eta": [1e300]})
+        state = make_state(6, **{**options_of(NAG_RULES[2]), "eta": [1e300]})
         before = flat(state)
         undo = state.undo()
         with pytest.raises(kernels.Diverged):
@@ -257,7 +258,7 @@ def test_divergence(rng, container):
 def test_dense_and_sparse_rows_in_turn(rng):
     X, y = make_data(rng, n=90)
     with config_context(kernel="numba"):
-        turns, dense = (make_state(6, **options_of(SHARED[2])) for _ in range(2))
+        turns, dense = (make_state(6, **options_of(NAG_RULES[1])) for _ in range(2))
         progressive(dense, X, y)
         for i, container in zip(range(0, 90, 30), (np.asarray, sparse.csr_array, np.asarray)):
             progressive(turns, container(X[i : i + 30]), y[i : i + 30])

@@ -115,7 +115,7 @@ def test_a_penalty_that_changes_is_settled_first(rng, old, new):
         assert not changing.unit_free_weight()[0, :-1].any()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(data=st.data())
 def test_experts_that_are_kept_apart_learn_what_each_would_alone(data):
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))

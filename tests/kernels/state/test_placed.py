@@ -33,10 +33,11 @@ from sklearn_nag.model_selection import EffectsDisplay
 pytestmark = pytest.mark.compiled
 
 N_CLASSES = 5
+PENALISED = NAGClassifier(loss="hinge", penalty="l1", alpha=0.01)
 MODELS = [
     NAGClassifier(),
     NAGClassifier(multi_class="ovr"),
-    NAGClassifier(loss="hinge", penalty="l1", alpha=0.01),
+    PENALISED,
     NAGClassifier(penalty="l2", average=False),
     NAGClassifier(normalization="max", centering=False),
     NAGClassifier(eta0="auto"),
@@ -96,7 +97,7 @@ def assert_same(found, expected):
 
 @pytest.mark.parametrize(
     ("model", "targets"),
-    [(model, "classes") for model in MODELS]
+    [(model, "classes") for model in MODELS if model is not PENALISED]
     + list(itertools.product([MODELS[i] for i in (0, 5, 8, 10)], ["weights", "labels"])),
     ids=str,
 )
@@ -105,6 +106,15 @@ def test_bit_for_bit_the_model_of_all_columns(rng, place, model, targets):
     weight = rng.choice([0.0, 1.0, 2.5], len(y)) if targets == "weights" else None
     if targets == "labels":
         y = (np.arange(6) == y[:, None]).astype(int) | (rng.random((len(y), 6)) < 0.2)
+    assert_bit_for_bit(place, model, X, y, weight)
+
+
+def test_bit_for_bit_the_model_of_all_columns_with_l1(rng, place, in_numpy):
+    """For which rows by their places would be compiled by themselves."""
+    assert_bit_for_bit(place, PENALISED, *text(rng))
+
+
+def assert_bit_for_bit(place, model, X, y, weight=None):
     model_of_all, expected = stream(model, X, y, weight=weight)
     assert not isinstance(model_of_all._state, PlacedState)
     of_all = told(model_of_all, X)
