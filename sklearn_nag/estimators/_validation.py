@@ -97,13 +97,14 @@ def as_numpy(array, name, is_decoded=True):
 def as_targets(y):
     """As `as_numpy`, and nullable whole numbers and booleans of pandas as those of NumPy, where none is missing.
 
-    Others would make floats of them, among which large labels are the same. Lists of words that NumPy has not, such as
-    of enums, become objects, as it would write other words.
+    Others would make floats of them, among which large labels are the same. ValueError for lists of words, such as of
+    an enum, of which NumPy makes the same one.
     """
     y = as_numpy(y, "y")
     if isinstance(y, list | tuple) and y and all(isinstance(label, str) for label in y):
         words = np.asarray(y)
-        return words if words.tolist() == list(y) else np.asarray(y, dtype=object)
+        check_told_apart("y", {*y}, {*words.tolist()})
+        return words
     column = y.iloc[:, 0] if hasattr(y, "iloc") and np.ndim(y) == 2 and y.shape[1] == 1 else y
     dtype = getattr(getattr(column, "dtype", None), "numpy_dtype", None)  # of nullable kinds and of Arrow's in pandas
     if getattr(dtype, "kind", "O") not in "biu":
@@ -564,11 +565,21 @@ def named_classes(classes):
     if labels.dtype.kind == "U":  # as NumPy makes words of numbers beside words
         labels = np.asarray(given, dtype=object)
     try:
-        labels = as_labels(labels, "classes")
-        found = unique_labels(labels)
-        return classes_of(labels) if labels.dtype == object else found
+        found = unique_labels(as_labels(labels, "classes"))
     except (TypeError, ValueError):
         raise ValueError(f"classes must be whole numbers, booleans or words; got {shown(classes)}.") from None
+    if labels.dtype == object:
+        check_told_apart("classes", {*labels.tolist()}, {*found.tolist()})
+    return found
+
+
+def check_told_apart(name, labels, words):
+    """Raise where NumPy makes fewer ``words`` of some labels than there are."""
+    if len(words) < len(labels):
+        alike = ", ".join(sorted(map(repr, labels))[:3])
+        raise ValueError(
+            f"{name} has labels of which NumPy makes the same words, such as {alike:.200}: give plain words."
+        )
 
 
 def check_classes(classes):

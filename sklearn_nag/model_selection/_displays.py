@@ -734,13 +734,14 @@ class HalfLivesDisplay:
         if curve_at is None:
             n = count_rows(y)
             curve_at = np.unique(np.linspace(min(10, n), n, 200).astype(int))
+        points = {*np.ravel(curve_at).tolist()}
         n_rows: list[int] = []
         shares: list[np.ndarray] = []
         half_lives: list[float] = []
 
         def note(n, learner):
             learner = learner_of(learner)
-            if not learner.__sklearn_is_fitted__():  # as rows are learnt late
+            if n not in points or not learner.__sklearn_is_fitted__():  # as rows are learnt late
                 return
             n_rows.append(n)
             shares.append(np.atleast_2d(learner.half_life_).mean(axis=0))

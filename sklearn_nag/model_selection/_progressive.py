@@ -33,12 +33,11 @@ class ProgressiveValidation:
         Score over all rows scored; by name, where several were asked for. NaN, with a warning, where a scorer raises a
         ValueError, as that of the log loss does for a class that never came.
     loss : float or None
-        Progressive loss; None for learners of other packages, with a ``delay``, which it knows nothing of, and with
-        ``class_weight``.
+        Progressive loss; None for learners of other packages, and with a ``delay``, which it knows nothing of.
     curve : dict of ndarray
         ``"n_rows"`` holds the numbers of rows asked for, as far as the stream has reached them. ``"score"``, or the
         name of each score, holds the scores over all rows up to there. Learners of this package also have ``"loss"``,
-        unless there is a ``delay`` or ``class_weight``.
+        unless there is a ``delay``.
     n_rows : int
         Rows learnt.
     n_scored : int
@@ -113,9 +112,7 @@ def progressive_validation(
         Rows that are predicted before the first of them is learnt. It makes no difference to linear learners of this
         package and mixtures of them without ``delay``, as they predict each row just before they learn it; to
         `OnlineBootstrap` it does. It does, too, to steps that learn each batch before they transform it: they see as
-        many rows ahead; and with ``class_weight``, where rows are predicted first and learnt then, one by one unless
-        this says more, which takes longer. Batches that are given are cut to this size where they are larger, and never
-        joined.
+        many rows ahead. Batches that are given are cut to this size where they are larger, and never joined.
     delay : int, default=0
         Rows that come, and are predicted, between a row and its label.
     curve_at : array-like of int, optional
@@ -188,9 +185,7 @@ def progressive_validation(
     alarm = None if false_alarm_rate is None else LossAlarm(false_alarm_rate)
     if alarm is not None:
         judge.kept.setdefault("predict", [])
-    # What is played knows the weight of its row, and with class_weight that tells of its label.
-    is_blind = getattr(pipeline.learner, "class_weight", None) is None or coverages is not None
-    in_kernel = pipeline.plays and delay == 0 and is_blind
+    in_kernel = pipeline.plays and delay == 0
     intervals: list[tuple[np.ndarray, np.ndarray]] = []
     if coverages is not None and not (in_kernel and _has_coverage(pipeline.learner)):
         raise ValueError(

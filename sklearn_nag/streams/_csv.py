@@ -314,10 +314,10 @@ class _Table:
             texts = dict(zip(read.schema.names, read.columns))  # each by its name takes long where they are many
             codes = {name for name, form in whole.items() if _any_match(texts[name], form)}
             for name, column in as_floats.items():
-                digits = compute.match_substring_regex(texts[name], _INTEGER)
-                are_digits = compute.all(compute.or_kleene(digits, column.is_null())).as_py()
-                if are_digits and _any_match(texts[name], _CODE):
-                    codes.add(name)
+                if _any_match(texts[name], _CODE):
+                    digits = compute.match_substring_regex(texts[name], _INTEGER)
+                    if compute.all(compute.or_kleene(digits, column.is_null())).as_py():
+                        codes.add(name)
             self.words |= codes
             words |= codes
         return dict.fromkeys(words, pyarrow.string())

@@ -17,14 +17,7 @@ from sklearn.metrics import (
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
-from sklearn_nag import (
-    FTRLClassifier,
-    HedgeRegressor,
-    NAGClassifier,
-    NAGRegressor,
-    OnlineBootstrap,
-    ScaleInvariantClassifier,
-)
+from sklearn_nag import HedgeRegressor, NAGClassifier, NAGRegressor, OnlineBootstrap
 from sklearn_nag.model_selection import ProgressiveSearch, progressive_validation
 from sklearn_nag.preprocessing import OnlineImputer, make_online_pipeline
 
@@ -329,19 +322,3 @@ def test_counts_too_small_for_float64_are_scored_however_batches_are_cut(rng, de
     assert parts.score == whole.score
     assert parts.curve["score"] == whole.curve["score"]
     np.testing.assert_array_equal(parts.alarms, whole.alarms)
-
-
-@pytest.mark.parametrize("learner", [NAGClassifier, ScaleInvariantClassifier, FTRLClassifier])
-def test_no_prediction_knows_the_label_of_its_row_by_the_weight_of_its_class(rng, learner):
-    X, y = rng.normal(size=(60, 6)), np.zeros(60, dtype=int)
-    y[[3, 20]] = 1
-    other = y.copy()
-    other[-1] = 1
-    model = learner(class_weight={0: 1.0, 1: 100.0})
-    results = [progressive_validation(model, X, labels, scoring="neg_log_loss") for labels in (y, other)]
-    first, second = (result.predictions["predict_proba"] for result in results)
-    np.testing.assert_array_equal(first, second)
-    assert results[0].loss is None
-    for i in (30, 59):
-        by_hand = learner(class_weight={0: 1.0, 1: 100.0}).partial_fit(X[:i], y[:i], classes=[0, 1])
-        np.testing.assert_array_equal(first[i - 1], by_hand.predict_proba(X[i : i + 1])[0])

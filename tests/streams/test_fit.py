@@ -477,7 +477,8 @@ def test_checkpoints_know_the_size_of_batches_where_models_depend_on_it(estimato
     with pytest.raises(OSError, match="the disk is gone"):
         fit(100, fails_after=9)
     if not matters:
-        fit(200)
+        whole = fit_stream(estimator, read_batches(frame, "y", batch_size=100), classes=[0, 1], **options)
+        np.testing.assert_array_equal(fit(200).predict_proba(X), whole.predict_proba(X))
         return
     with pytest.raises(ValueError, match="another run: its setting 'batch_size' was 100; now it is 200"):
         fit(200)

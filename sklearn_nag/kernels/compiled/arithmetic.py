@@ -70,7 +70,7 @@ def exp(x):
 
 @fast
 def log_1_plus(x):
-    """``log(1 + x)`` for ``0 <= x <= 1``, to rounding: ``2 artanh(s)`` with ``s = x / (2 + x)``.
+    """``log(1 + x)`` for ``-1/2 <= x <= 1``, to rounding: ``2 artanh(s)`` with ``s = x / (2 + x)``.
 
     The polynomial is that of the least error of ``artanh(s) / s`` in ``y = s^2``.
     """
