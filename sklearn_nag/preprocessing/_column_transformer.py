@@ -60,6 +60,9 @@ class _Changed(Column):
     def head(self):
         return type(self)(self.values.head(), self.kind)
 
+    def apart(self):
+        return self.values.apart() if self.kind == WORDS else super().apart()
+
     def unread(self):
         """The first word that is no number or date, nor says that there is none, for a message."""
         read = self.numbers() if self.kind == NUMBERS else self.dates()

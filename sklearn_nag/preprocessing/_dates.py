@@ -47,9 +47,9 @@ class DateEncoder(LearnsNothing):
         What to make of a date: 1, 12, 31, 7 and 24 columns.
     format : str or list of str, default=None
         How words are read as dates, as `datetime.datetime.strptime` takes it, such as ``"%d.%m.%Y %H:%M"``; of several,
-        the first one that fits. None stands for ISO 8601. Columns of dates are taken as they are, and numbers as days
-        since 1970; by a format of digits alone, such as ``"%Y%m%d"``; or, by ``"seconds"`` or ``"milliseconds"``, as
-        such since 1970. Times of the day are of 1970-01-01.
+        the first one that fits. None stands for ISO 8601. Dates are taken as they are, and numbers as days since 1970;
+        by a format of digits alone, such as ``"%Y%m%d"``; or, by ``"seconds"`` or ``"milliseconds"``, as such since
+        1970; beside words in a column of objects, too. Times of the day are of 1970-01-01.
     errors : {"raise", "missing"}, default="raise"
         What happens to a word that is no date, or a number that is far from all: an error, or a missing date,
         with a warning where ten rows or more hold words and none a date.
@@ -128,13 +128,19 @@ class DateEncoder(LearnsNothing):
         table = table_in(self, X, first)
         dates = np.empty((table.n_rows, len(table.columns)), dtype="datetime64[us]")
         for i, column in enumerate(table.columns):
-            if column.kind == WORDS or (column.kind == NUMBERS and self._reads_digits()):
-                dates[:, i] = self._read(column)
-            elif column.kind == NUMBERS:
-                dates[:, i] = self._of_days(column)
-            else:
-                dates[:, i] = column.dates()
+            for some, part in column.apart():
+                dates[some, i] = self._dates_of(part)
+            unread = np.isnat(dates[:, i])
+            if self.errors == "missing" and unread.all() and (column.kind != NUMBERS or self._reads_digits()):
+                warn_if_unread(column, unread, "dates")
         return dates
+
+    def _dates_of(self, column):
+        """What a column of one kind stands for, row by row."""
+        kind = column.kind
+        if kind == WORDS or (kind == NUMBERS and self._reads_digits()):
+            return self._read(column, kind == NUMBERS)
+        return self._of_days(column) if kind == NUMBERS else column.dates()
 
     def _formats(self):
         """The formats, None for ISO 8601."""
@@ -160,14 +166,10 @@ class DateEncoder(LearnsNothing):
         dates[np.isnan(days)] = np.datetime64("NaT")
         return dates
 
-    def _read(self, column):
-        """Words as dates; each word is read once."""
+    def _read(self, column, are_numbers):
+        """Words, or digits, as dates; each word is read once."""
         codes, words = column.coded()
-        are_numbers = column.kind == NUMBERS
-        dates = np.array([self._date(word, column.name, are_numbers) for word in words], dtype="datetime64[us]")
-        if self.errors == "missing":
-            warn_if_unread(column.name, words, codes, np.isnat(dates), "dates")
-        return dates[codes]
+        return np.array([self._date(word, column.name, are_numbers) for word in words], dtype="datetime64[us]")[codes]
 
     def _date(self, word, name, is_number):
         if word is None or is_missing_word(word) or word.strip().lower() == "nat":  # as words have it of missing dates

@@ -38,6 +38,7 @@ MISSING_WORDS = {
     "nil",
     "missing",
 }  # in small letters
+_APART = NUMBERS, DATES, WORDS  # what objects of a column may be, side by side
 _DATE_TYPES = datetime.date, np.datetime64  # a datetime, and a Timestamp of pandas, are dates
 _FIRST = 32  # rows for each word, among which most often all of them are
 _FEW = 50  # rows, up to which words are numbered one by one
@@ -147,6 +148,22 @@ class Column:
         """Its first row."""
         return type(self)(self.name, self.values[:1])
 
+    def apart(self) -> list:
+        """Pairs of rows and a column of these: where words stand beside numbers or dates, one for each kind of values.
+
+        What a number is does not depend on the words that are in the same table, for those that read words.
+        """
+        values = self._objects()
+        kinds = {} if values is None else {kind: _APART.index(_kind_of_type(kind)) for kind in set(map(type, values))}
+        if len(set(kinds.values())) < 2 or self.kind != WORDS:
+            return [(slice(None), self)]
+        of_rows = np.fromiter((kinds[type(value)] for value in values), np.intp, len(values))
+        return [(of_rows == kind, Column(self.name, values[of_rows == kind])) for kind in np.unique(of_rows)]
+
+    def _objects(self):
+        """Its values as an array of objects, where their type says nothing of them; else None."""
+        return self.values if self.is_mixed else None
+
     def numbers(self) -> np.ndarray:
         """Numbers as float64, NaN for missing ones."""
         return self._as_numbers(self.values)
@@ -184,16 +201,15 @@ class Column:
         return self._kind_of_objects(values.tolist())
 
     def _kind_of_objects(self, values):
-        """What objects of Python are; numbers beside words are words."""
+        """What objects of Python are; numbers beside words or dates are words, and dates beside words."""
+        if any(issubclass(kind, str) for kind in set(map(type, values))):
+            return WORDS
         types = {type(value) for value in values if not is_missing(value)}
         if not types:
             return EMPTY
-        if any(issubclass(kind, str) for kind in types):
-            return WORDS
-        if all(issubclass(kind, Number) and kind is not complex for kind in types):
-            return NUMBERS
-        if all(issubclass(kind, _DATE_TYPES) for kind in types):
-            return DATES
+        kinds = set(map(_kind_of_type, types))
+        if WORDS not in kinds:
+            return WORDS if len(kinds) > 1 else kinds.pop()
         raise self._refused(" and ".join(sorted(kind.__name__ for kind in types)))
 
     def _refused(self, what):
@@ -249,6 +265,13 @@ class Column:
         return found
 
 
+def _kind_of_type(kind):
+    """What values of a type of Python are; words are what is neither a number nor a date."""
+    if issubclass(kind, Number | np.bool_) and not issubclass(kind, complex | np.complexfloating):
+        return NUMBERS
+    return DATES if issubclass(kind, _DATE_TYPES) else WORDS
+
+
 def _of_pandas(name, values):
     """A Series as a column."""
     is_arrow = type(values.dtype).__name__ == "ArrowDtype"
@@ -271,6 +294,18 @@ class _OfPandas(Column):
     @property
     def is_nominal(self):
         return hasattr(self.values.dtype, "categories") and not self.values.dtype.ordered
+
+    def apart(self):
+        if not hasattr(self.values.dtype, "categories"):
+            return super().apart()
+        entries = self.values.cat.categories
+        if entries.inferred_type == "string" or all(_kind_of_type(kind) == WORDS for kind in set(map(type, entries))):
+            return [(slice(None), self)]
+        by_code = entries.to_series(index=range(len(entries)))
+        return _of_pandas(self.name, by_code.reindex(self.values.cat.codes)).apart()
+
+    def _objects(self):
+        return self.values.to_numpy() if self.values.dtype == np.dtype(object) else None
 
     def numbers(self):
         if self.values.dtype.kind in "biuf":
@@ -317,6 +352,13 @@ class _OfPolars(Column):
     @property
     def is_nominal(self):
         return self.values.dtype.base_type().__name__ in ("Categorical", "Enum")
+
+    @property
+    def is_mixed(self):
+        return self.values.dtype.base_type().__name__ == "Object"
+
+    def _objects(self):
+        return np.array([*self.values.to_list(), None], dtype=object)[:-1] if self.is_mixed else None
 
     def numbers(self):
         dtype = self.values.dtype
@@ -365,6 +407,15 @@ class _OfArrow(Column):
         if kind is None:
             raise self._refused(self.values.type)
         return WORDS if self._is_of_categories else kind
+
+    def apart(self):
+        from pyarrow import types
+
+        kind = self.values.type
+        own = kind.value_type if types.is_dictionary(kind) else kind
+        if self.kind != WORDS or kind_in_arrow(own) in (WORDS, None):
+            return [(slice(None), self)]
+        return [(slice(None), _OfArrow(self.name, self.values if own == kind else self.values.cast(own)))]
 
     def numbers(self):
         from pyarrow import float64, types

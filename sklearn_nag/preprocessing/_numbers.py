@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 import warnings
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..estimators._parameters import InvalidParameterError, check_flag, check_option, shown
 from ..estimators._validation import as_given
 from ._base import LearnsNothing, Nothing, table_in
-from ._frames import MISSING_WORDS, NUMBERS, WORDS
+from ._frames import MISSING_WORDS, NUMBERS, WORDS, Column
 
 _CODES = "AUD|BRL|CAD|CHF|CNY|CZK|DKK|EUR|GBP|HUF|ILS|INR|JPY|KRW|MXN|NOK|NZD|PLN|RUB|SEK|TRY|USD|ZAR"
 _SIGNS = r"(?:US|AU?|CA?|HK|NZ|R|S)?\$|[€£¥₹₽₩]|(?<![^\W\d_])(?:Rs|[Kk]r)\.?"
@@ -40,8 +40,8 @@ class NumberReader(LearnsNothing):
 
     Signs and codes of currencies and percent are left out: 12.3 % is 12.3, and EUR 5.00 is 5. So is a unit, which is
     the same in all rows. A number in brackets is negative, as in accounts. Words such as "?", "n/a", "-" and empty ones
-    are missing values, NaN, which an `OnlineImputer` behind fills. Columns of numbers are taken as they are. Nothing is
-    learnt.
+    are missing values, NaN, which an `OnlineImputer` behind fills. Numbers and booleans are taken as they are, beside
+    words in a column of objects, too. Nothing is learnt.
 
     Parameters
     ----------
@@ -119,7 +119,10 @@ class NumberReader(LearnsNothing):
         table = table_in(self, X, first)
         rows = np.empty((table.n_rows, len(table.columns)))
         for i, column in enumerate(table.columns):
-            rows[:, i] = column.numbers() if column.kind == NUMBERS else self._read(column)
+            for some, part in column.apart():
+                rows[some, i] = part.numbers() if part.kind == NUMBERS else self._read(part)
+            if self.errors == "missing":
+                warn_if_unread(column, np.isnan(rows[:, i]), "numbers")
         if (infinite := np.isinf(rows)).any():
             if self.errors == "raise":
                 name = table.columns[int(np.argwhere(infinite)[0][1])].name
@@ -131,10 +134,7 @@ class NumberReader(LearnsNothing):
         """Words as numbers; each word is read once."""
         codes, words = column.coded()
         form = NumberForm(self.decimal, self.thousands, self.unit, self.magnitudes)
-        numbers = np.array([self._number(word, form, column.name) for word in words], dtype=np.float64)
-        if self.errors == "missing":
-            warn_if_unread(column.name, words, codes, np.isnan(numbers), "numbers")
-        return numbers[codes]
+        return np.array([self._number(word, form, column.name) for word in words], dtype=np.float64)[codes]
 
     def _number(self, word, form, name):
         if word is None or is_missing_word(word):
@@ -161,14 +161,15 @@ def is_missing_word(word: str) -> bool:
     return word.strip().lower() in MISSING_WORDS
 
 
-def warn_if_unread(name: Any, words: list, codes: np.ndarray, unread: np.ndarray, what: str) -> None:
-    """Warn where some rows of a column have words, and all of these are ``unread``, so that they count as missing."""
+def warn_if_unread(column: Column, unread: np.ndarray, what: str) -> None:
+    """Warn where some rows of a column have words, and all rows are ``unread``, so that words count as missing."""
     if not unread.all():  # missing words are unread, too
         return
+    codes, words = column.coded()
     there = np.array([word is not None and not is_missing_word(word) for word in words], dtype=bool)
     if np.count_nonzero(there[codes]) >= _SOME_ROWS:
         warnings.warn(
-            f"column {as_given(name)} holds no {what} in this table, but words such as "
+            f"column {as_given(column.name)} holds no {what} in this table, but words such as "
             f"{shown(words[int(np.argmax(there))])}: all of them are taken as missing.",
             UserWarning,
             stacklevel=2,

@@ -14,7 +14,7 @@ from ..estimators._parameters import InvalidParameterError, check_option, shown
 from ..estimators._validation import as_given, takes_sparse
 from ._column_transformer import OnlineColumnTransformer, place_of
 from ._dates import DateEncoder, read_date
-from ._frames import DATES, NUMBERS, WORDS, Column, read_table
+from ._frames import DATES, NUMBERS, WORDS, Column, as_word, read_table
 from ._imputer import OnlineImputer
 from ._numbers import MAGNITUDES, NumberForm, NumberReader, has_plural, is_missing_word, mark_of, read_number, unit_of
 from ._pipeline import OnlinePipeline, make_online_pipeline
@@ -73,6 +73,14 @@ class Choice(NamedTuple):
     def gaps(self) -> str:
         """How many values are missing, as notes end with it."""
         return f"; {self.n_missing} missing ({self.n_missing / self.n_rows:.1%})" if self.n_missing else ""
+
+
+class _Values(NamedTuple):
+    """The values of a column that are not missing, by what they are: formats are those of words alone."""
+
+    words: dict  # how many rows have each
+    numbers: np.ndarray
+    dates: np.ndarray
 
 
 def choose(column: Column, asked: str | None = None, kept: str = _KEPT, least: float = 1.0) -> Choice:
@@ -185,13 +193,40 @@ def _of_dates(column):
     return _useless(choice) or choice._replace(note="dates", has_times=has_times)
 
 
-def _of_words(column, asked, kept, least):
+def _counts(column):
+    """How many rows have each word, and None."""
     codes, words = column.coded()
     counts: Counter = Counter()
     for word, times in zip(words, np.bincount(codes, minlength=len(words)).tolist()):
         counts[word] += times
-    n, n_none = len(codes), counts.pop(None, 0)
-    values = {word: counts[word] for word in counts if not is_missing_word(word)}  # what may be numbers or dates
+    return counts
+
+
+def _not_missing(counts):
+    """The words that may be numbers or dates, with their counts."""
+    return {word: counts[word] for word in counts if word is not None and not is_missing_word(word)}
+
+
+def _values_in(column, words):
+    """What stands in a column, whose ``words``, with numbers and dates among them, are counted."""
+    numbers, dates = np.empty(0), np.empty(0, dtype="datetime64[us]")
+    parts = {part.kind: part for _, part in column.apart()}
+    if parts.keys() & {NUMBERS, DATES}:
+        words = Counter(_not_missing(_counts(parts[WORDS])) if WORDS in parts else {})
+    if NUMBERS in parts:
+        numbers = parts[NUMBERS].numbers()
+        words.update(map(str, numbers[np.isinf(numbers)].tolist()))  # which cannot be read
+        numbers = numbers[np.isfinite(numbers)]
+    if DATES in parts:
+        dates = parts[DATES].dates()
+        dates = dates[~np.isnat(dates)]
+    return _Values(words, numbers, dates)
+
+
+def _of_words(column, asked, kept, least):
+    counts = _counts(column)
+    n, n_none = sum(counts.values()), counts.pop(None, 0)
+    values = _not_missing(counts)
     n_missing = n - sum(values.values())
     of_values = Choice(WORDS, "", len(values), n_missing, n)
     of_words = Choice(WORDS, "", len(counts), n_none, n)
@@ -201,8 +236,9 @@ def _of_words(column, asked, kept, least):
     if asked is None and (useless := _useless(of_words if values else of_values)) is not None:
         return useless
     as_told = asked is None and column.is_nominal
+    found = _values_in(column, values)
     for kind, read_as in () if as_told else ((NUMBERS, _as_numbers), (DATES, _as_dates), (NUMBERS, _as_quantities)):
-        if asked in (None, kind) and (choice := read_as(column, values, of_values, asked, kept, least)) is not None:
+        if asked in (None, kind) and (choice := read_as(column, found, of_values, asked, kept, least)) is not None:
             return choice
     if asked in (NUMBERS, DATES):
         raise ValueError(f"column {as_given(column.name)} is asked to be {asked}, but it holds other words.")
@@ -219,10 +255,10 @@ def _of_words(column, asked, kept, least):
     return of_words._replace(note=note)
 
 
-def _as_quantities(column, counts, choice, asked, kept, least):
+def _as_quantities(column, values, choice, asked, kept, least):
     """The choice for words that are numbers with one unit, but for few of them, or None."""
-    how = _unit_among(counts, asked)
-    return None if how is None else _as_numbers(column, counts, choice, asked, kept, least, how)
+    how = _unit_among(values.words, asked)
+    return None if how is None else _as_numbers(column, values, choice, asked, kept, least, how)
 
 
 def _unit_among(counts, asked=None):
@@ -249,15 +285,19 @@ def _is_amount(word):
     return unit_of(word) in MAGNITUDES and ("." in word or "," in word or mark_of(word) != "no mark")
 
 
-def _as_numbers(column, counts, choice, asked, kept, least, how=None):
-    """The choice for words that are numbers, but for few of them, or None."""
+def _as_numbers(column, values, choice, asked, kept, least, how=None):
+    """The choice for words that are numbers, and numbers beside them, but for few others, or None."""
+    counts = Counter(values.words)
+    if len(values.dates):
+        counts[as_word(values.dates[0])] += len(values.dates)  # it stands for all of them
     if asked is None and _are_codes(counts):
         return None
     forms = [form._replace(**how or {}) for form in NUMBER_FORMATS]
-    form, found, others = _best(counts, forms, _finite, least)
+    form, found, others = _best(counts, forms, _finite, least, len(values.numbers))
     if found is None:
         return None
-    every = np.repeat([*found.values()], [counts[word] for word in found])
+    n_rows_of = np.array([counts[word] for word in found], dtype=np.intp)
+    every = np.append(np.repeat(np.array([*found.values()], dtype=np.float64), n_rows_of), values.numbers)
     made = _of_numbers(Column(column.name, every), asked, kept, if_lost=kept)  # the column has the words
     if made.kind == DATES and _all_dates(found, made.form) is None:
         made = _of_numbers(Column(column.name, every), NUMBERS, kept, if_lost=kept)
@@ -320,11 +360,11 @@ def _other_form(numbers, form):
     return f" (or is {word!r} {other:.10g}? no number here tells)"
 
 
-def _best(counts, forms, read, least):
+def _best(counts, forms, read, least, n_more=0, n_unread=0):
     """The format by which most rows can be read, with what `_read` makes of them."""
     best = None, None, []
     for form in forms:
-        found, others = _read(counts, partial(read, form=form), least)
+        found, others = _read(counts, partial(read, form=form), least, n_more, n_unread)
         if found is not None and not others:
             return form, found, others
         n_others = sum(counts[word] for word in others)
@@ -333,10 +373,15 @@ def _best(counts, forms, read, least):
     return best
 
 
-def _read(counts, read, least):
-    """What ``read`` makes of words, and a list of others, if these are in few rows; else (None, [])."""
-    n_rows, n_others = sum(counts.values()), 0
+def _read(counts, read, least, n_more=0, n_unread=0):
+    """What ``read`` makes of words, and a list of others, if these are in few rows; else (None, []).
+
+    So many more rows have values that are no words: ``n_more`` that need not be read, ``n_unread`` that cannot be.
+    """
+    n_rows, n_others = sum(counts.values()) + n_more + n_unread, n_unread
     found, others = {}, []
+    if n_others > (1.0 - least) * n_rows:
+        return None, []
     for word, times in counts.items():
         try:
             found[word] = read(word)
@@ -345,7 +390,7 @@ def _read(counts, read, least):
             n_others += times
             if n_others > (1.0 - least) * n_rows:
                 return None, []
-    return (found, others) if found else (None, [])
+    return (found, others) if found or n_more else (None, [])
 
 
 def _said_of(others, counts):
@@ -356,11 +401,14 @@ def _said_of(others, counts):
     return f", but {others[0]!r} and the like in {n} row{'s' * (n > 1)}, taken as missing"
 
 
-def _as_dates(column, counts, choice, asked, kept, least):
-    """The choice for words that are dates, but for few of them, or None."""
-    if not counts or not _may_be_dates(counts, least):
+def _as_dates(column, values, choice, asked, kept, least):
+    """The choice for words that are dates, and dates beside them, but for few others, or None."""
+    counts, n_dates, n_numbers = values.words, len(values.dates), len(values.numbers)
+    if asked == DATES and n_numbers and not (counts or n_dates):
+        return _as_numbers(column, values, choice, asked, kept, least)
+    if not _may_be_dates(counts, least, n_dates, n_numbers):
         return None
-    form, dates, others = _best(counts, DATE_FORMATS, read_date, least)
+    form, dates, others = _best(counts, DATE_FORMATS, read_date, least, n_dates, n_numbers)
     if dates is None or (asked is None and form in _MONTHS and not _are_years(dates)):
         return None
     has_days = form not in _TIMES
@@ -368,15 +416,18 @@ def _as_dates(column, counts, choice, asked, kept, least):
     days_first = None if form is None else re.sub("%m(.)%d", r"%d\1%m", form)
     if days_first != form and _all_dates(dates, days_first) is not None:
         how += ", or days first, which no date here tells"
-    first, last = min(dates.values()).year, max(dates.values()).year
-    if form is not None and "%y" in form and last >= _DOUBTFUL:
-        how += f", of the years {first} to {last}"
+    years = [date.year for date in dates.values()]
+    if form is not None and "%y" in form and max(years) >= _DOUBTFUL:
+        how += f", of the years {min(years)} to {max(years)}"
     has_times = any((date.hour, date.minute, date.second) != (0, 0, 0) for date in dates.values())
+    has_times |= bool((values.dates != values.dates.astype("datetime64[D]")).any())
     note = f"{'dates' if has_days else 'times of the day'} ({how}){_said_of(others, counts)}"
+    if n_numbers:
+        note += f", beside numbers in {n_numbers} row{'s' * (n_numbers > 1)}"
     n_missing = choice.n_missing + sum(counts[word] for word in others)
     return choice._replace(
         kind=DATES, note=note, form=form, has_times=has_times, has_days=has_days, n_missing=n_missing,
-        has_others=bool(others),
+        has_others=bool(others or n_numbers),
     )  # fmt: skip
 
 
@@ -386,14 +437,14 @@ def _are_years(dates):
     return all(first <= date.year <= last for date in dates.values())
 
 
-def _may_be_dates(counts, least):
+def _may_be_dates(counts, least, n_dates, n_numbers):
     """Whether words have digits, and marks beside them, as dates in words do."""
 
     def read(word):
         if not (_DIGIT.search(word) and any(mark in word for mark in "-/.: ")):
             raise ValueError(word)
 
-    return _read(counts, read, least)[0] is not None
+    return _read(counts, read, least, n_dates, n_numbers)[0] is not None
 
 
 def _all_dates(words, form):

@@ -473,6 +473,24 @@ def test_rows_of_a_mixed_column_may_be_numbers():
     np.testing.assert_array_equal(columns.transform(pd.DataFrame({"a": [1.0]})).toarray(), whole[:1])
 
 
+@pytest.mark.parametrize(
+    ("encoder", "words", "values"),
+    [
+        (DateEncoder(("hour",), one_hot=False, format="%H%M"), ["0130", "1400"], [130, 1400]),
+        (NumberReader(",", thousands="."), ["1.000,5", "2"], [1.234, 12.345]),
+        (DateEncoder(("days",), format="%d.%m.%Y"), ["01.02.2023"], list(pd.to_datetime(["2023-02-01", "2023-02-03"]))),
+    ],
+)
+def test_readers_that_learnt_words_take_values_of_any_type_as_they_are(encoder, words, values):
+    exact = encoder.fit_transform(pd.DataFrame({"a": values}))
+    columns = OnlineColumnTransformer([("read", encoder, ["a"])], mismatch="fill").fit(pd.DataFrame({"a": words}))
+    for dtype in (object, None):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = columns.transform(pd.DataFrame({"a": pd.Series(values, dtype=dtype)}))
+        np.testing.assert_array_equal(found, exact)
+
+
 TRUTHS = [True, False, True, True]
 ALIKE = {
     "numbers": [["1", "2", "1", "x"], [1, 2, 1, "x"], ["1", "2", "1", "1"], [1, 2, 1, 1], [1.0, 2.0, 1.0, 1.0]],

@@ -2,6 +2,7 @@
 
 import datetime
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -9,7 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from sklearn_nag.preprocessing import DateEncoder, OnlineImputer, _dates, _numbers, make_online_pipeline
+from sklearn_nag.preprocessing import (
+    DateEncoder,
+    OnlineColumnTransformer,
+    OnlineImputer,
+    _dates,
+    _numbers,
+    make_online_pipeline,
+)
 from sklearn_nag.preprocessing._dates import PARTS
 
 from ..checks import run_check
@@ -204,3 +212,50 @@ def test_infinity_is_no_day(container):
     )
     with pytest.raises(ValueError, match="column .* has numbers, which are days since 1970 here; inf days are beyond"):
         DateEncoder().fit(X)
+
+
+FIRST = datetime.datetime(2023, 2, 1)
+MIXED = {  # with a format, and dates by ISO 8601
+    "hours": ("%H%M", [130, "1400", 905.0, None], ["1970-01-01T01:30", "1970-01-01T14", "1970-01-01T09:05", "NaT"]),
+    "digits": ("%d%m%Y", [1022023, 11022023, "?", "01032023"], ["2023-02-01", "2023-02-11", "NaT", "2023-03-01"]),
+    "dates": ("%d.%m.%Y", [FIRST, "03.02.2023", FIRST.date()], ["2023-02-01", "2023-02-03", "2023-02-01"]),
+    "days": (None, [19000, "20230201", 19001.5, "?"], ["2022-01-08", "2023-02-01", "2022-01-09T12", "NaT"]),
+    "seconds": ("seconds", [86400, "172800", FIRST], ["1970-01-02", "1970-01-03", "2023-02-01"]),
+}
+
+
+@pytest.mark.parametrize(("form", "values", "expected"), MIXED.values(), ids=MIXED)
+@pytest.mark.parametrize("container", [pd.DataFrame, np.array, pl.DataFrame])
+@pytest.mark.parametrize("is_within", [False, True])
+def test_values_beside_words_are_read_as_without_them_however_the_rows_are_cut(
+    form, values, expected, container, is_within
+):
+    rows = container(np.array(values, dtype=object)[:, None])
+    encoder = DateEncoder(("days", "hour"), format=form, one_hot=False)
+    exact = encoder.fit_transform(np.array(expected, dtype="datetime64[us]")[:, None])
+    if is_within:
+        encoder = OnlineColumnTransformer([("read", encoder, [0] if isinstance(rows, np.ndarray) else rows.columns)])
+    np.testing.assert_array_equal(encoder.fit_transform(rows), exact)
+    one_by_one = [encoder.transform(rows[i : i + 1]) for i in range(len(values))]
+    np.testing.assert_array_equal(np.vstack(one_by_one), exact)
+
+
+@pytest.mark.parametrize(
+    ("form", "values"),
+    [("%H%M", [130, 1400, 130]), (None, [19000, 20000101, None]), ("%d.%m.%Y", [FIRST, None, FIRST])],
+)
+def test_values_in_a_dictionary_are_read_as_those_of_a_column(form, values):
+    pa = pytest.importorskip("pyarrow", exc_type=ImportError)
+    encoder = DateEncoder(("days", "hour"), format=form, one_hot=False)
+    exact = encoder.fit_transform(pa.table({"a": pa.array(values)}))
+    encoded = pa.array(values).dictionary_encode()
+    for table in (pa.table({"a": encoded}), pd.DataFrame({"a": pd.Categorical(values)})):
+        np.testing.assert_array_equal(encoder.fit_transform(table), exact)
+
+
+def test_numbers_that_are_far_from_all_dates_are_no_words_to_warn_of():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.isnan(DateEncoder(("days",), errors="missing").fit_transform([[1e12]] * 20)).all()
+    with pytest.warns(UserWarning, match="holds no dates in this table, but words such as 'soon'"):
+        DateEncoder(("days",), errors="missing").fit_transform([["soon"]] * 20)

@@ -350,3 +350,11 @@ def test_categories_that_have_become_numbers_are_numbers():
     assert read_table(table).columns[0].is_nominal
     numbers = table.column("a").chunk(0).dictionary_decode().cast(pa.float64())
     assert not read_table(table.set_column(0, "a", numbers)).columns[0].is_nominal
+
+
+def test_numbers_beside_dates_are_words_as_they_are_beside_words():
+    values = [datetime.date(2023, 2, 1), 5, None, 2.5]
+    [column] = read_table(pd.DataFrame({"a": pd.Series(values, dtype=object)})).columns
+    assert (column.kind, column.words().tolist()) == (WORDS, ["2023-02-01", "5", None, "2.5"])
+    parts = {part.kind: (np.flatnonzero(rows).tolist(), part.words().tolist()) for rows, part in column.apart()}
+    assert parts == {NUMBERS: ([1, 3], ["5", "2.5"]), DATES: ([0], ["2023-02-01"]), EMPTY: ([2], [None])}

@@ -1,16 +1,21 @@
 """Words that are numbers as people write them."""
 
+import warnings
+from decimal import Decimal
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from sklearn_nag.preprocessing import NumberReader
+from sklearn_nag.preprocessing import NumberReader, OnlineColumnTransformer
 from sklearn_nag.preprocessing._numbers import NumberForm, mark_of, read_number, unit_of
 
 from ..checks import run_check
 
 pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
 
 
 @parametrize_with_checks([NumberReader()])
@@ -182,3 +187,53 @@ def test_columns():
 def test_wrong_parameters(reader, message):
     with pytest.raises(ValueError, match=message):
         reader.fit([["1"]])
+
+
+MIXED = {
+    "floats": [1.234, "2.000,5", None, 12.345, "?"],
+    "decimals": [Decimal("1.234"), "2.000,5", np.float32(111.25), np.nan],
+    "booleans": [True, "1.000", 2, np.False_, Fraction(1, 4)],
+}
+
+
+@pytest.mark.parametrize("values", MIXED.values(), ids=MIXED)
+@pytest.mark.parametrize("container", [pd.DataFrame, np.array, pl.DataFrame])
+@pytest.mark.parametrize("is_within", [False, True])
+def test_numbers_beside_words_are_taken_as_they_are_however_the_rows_are_cut(values, container, is_within):
+    rows = container(np.array(values, dtype=object)[:, None])
+    reader = NumberReader(decimal=",", thousands=".")
+    if is_within:
+        reader = OnlineColumnTransformer([("read", reader, [0] if isinstance(rows, np.ndarray) else rows.columns)])
+    whole = reader.fit_transform(rows)
+    expected = [read_number(v, NumberForm(",", ".")) if isinstance(v, str) else v for v in values]
+    np.testing.assert_array_equal(whole[:, 0], [np.nan if v is None else float(v) for v in expected])
+    np.testing.assert_array_equal(np.vstack([reader.transform(rows[i : i + 1]) for i in range(len(values))]), whole)
+
+
+def test_words_that_cannot_be_read_are_told_of_where_no_number_is_beside_them():
+    words = ["cheap"] * 10
+    with pytest.warns(UserWarning, match="holds no numbers in this table, but words such as 'cheap'"):
+        NumberReader(errors="missing").fit_transform(pd.DataFrame({"a": [*words, None]}, dtype=object))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        NumberReader(errors="missing").fit_transform(pd.DataFrame({"a": [*words, 1.5]}, dtype=object))
+
+
+@pytest.mark.parametrize("values", [[1.234, 12.345, None], [1234, 5, 1234], [True, False, None]])
+def test_numbers_in_a_dictionary_are_those_of_a_column(values):
+    pa = pytest.importorskip("pyarrow", exc_type=ImportError)
+    reader = NumberReader(decimal=",", thousands=".")
+    expected = np.array(values, dtype=np.float64)[:, None]
+    encoded = pa.array(values).dictionary_encode()
+    for column in (pd.Categorical(values), pd.Categorical([*values, "2,5"])[:-1], pd.Series(encoded.to_pandas())):
+        np.testing.assert_array_equal(reader.fit_transform(pd.DataFrame({"a": column})), expected)
+    for column in (encoded, pa.chunked_array([encoded[:2], encoded[2:]])):
+        np.testing.assert_array_equal(reader.fit_transform(pa.table({"a": column})), expected)
+    categories = pa.Table.from_pandas(pd.DataFrame({"a": pd.Categorical(values)}))
+    np.testing.assert_array_equal(reader.fit_transform(categories), expected)
+
+
+@pytest.mark.parametrize("values", [pd.interval_range(0, 2), pd.period_range("2024", periods=2, freq="D")])
+def test_categories_that_are_neither_numbers_nor_dates_are_words(values):
+    frame = pd.DataFrame({"a": pd.Categorical(values)})
+    assert np.isnan(NumberReader(errors="missing").fit_transform(frame)).all()

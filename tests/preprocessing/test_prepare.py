@@ -2,10 +2,12 @@
 
 import datetime
 import warnings
+from decimal import Decimal
 
 import numpy as np
 import pytest
 import sklearn
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor
 
@@ -571,3 +573,79 @@ def test_what_is_no_table_is_told_by_name():
 def test_columns_may_have_names_of_methods():
     frame = pd.DataFrame({"fit": [1.5, 2.0, 3.25] * 20, "shard": [1.0, 2.0] * 30})
     assert prepare(frame, NAGRegressor()).fit(frame, frame["fit"]).score(frame, frame["fit"]) > 0.9
+
+
+def objects(*values):
+    return pd.DataFrame({"a": pd.Series(values, dtype=object)})
+
+
+def said_of(frame, **kinds):
+    """What `prepare` says of a frame of one column, and what it makes of the rows, which are the same one by one."""
+    notes = []
+    pipeline = prepare(frame, say=notes.append, kinds=kinds).fit(frame)
+    rows = [part.toarray() if sparse.issparse(part) else part
+            for part in map(pipeline.transform, [frame, *(frame[i : i + 1] for i in range(len(frame)))])]  # fmt: skip
+    np.testing.assert_array_equal(np.vstack(rows[1:]), rows[0])
+    return notes[0], rows[0][:, 0]
+
+
+@pytest.mark.parametrize(
+    ("values", "note", "numbers"),
+    [
+        ([1.234, 12.345, 111.222, "2,5"] * 20, "as '2,5' is 2.5, from 1.234 to 111.222", [1.234, 12.345, 111.222, 2.5]),
+        ([1.5, 2.5, "3,5"] * 20, "'a': numbers as '3,5' is 3.5, from 1.5 to 3.5", [1.5, 2.5, 3.5]),
+        ([1.5, True, "?"] * 20, "'a': numbers from 1 to 1.5; 20 missing", [1.5, 1.0, 1.25]),
+        ([1.5, 2.5] * 60 + ["x"], "'a': numbers from 1.5 to 2.5, but 'x' and the like in 1 row, taken as", [1.5, 2.5]),
+        ([1.5, 2.5] * 60 + ["3", np.inf], "but 'inf' and the like in 1 row, taken as missing; 1 missing", [1.5, 2.5]),
+        ([2.5, "4 kg", Decimal("1.25")] * 9, "'a': numbers as '4 kg' is 4, from 1.25 to 4", [2.5, 4.0, 1.25]),
+    ],
+)
+def test_words_alone_say_how_numbers_are_written(values, note, numbers):
+    said, made = said_of(objects(*values))
+    assert note in said
+    np.testing.assert_allclose(made[: len(numbers)], numbers, rtol=1e-15)
+
+
+SOME_DAYS = list(pd.date_range("2023-01-01 10:00", periods=100, freq="25h"))
+
+
+@pytest.mark.parametrize(
+    ("values", "note"),
+    [
+        ([*SOME_DAYS, "?"], "'a': dates (ISO8601), as days since 1970, months, weekdays and hours; 1 missing (1.0%)"),
+        ([*SOME_DAYS[:3], *["01.02.2023", "13.02.2023"] * 9], "'a': dates (d.m.Y), as days since 1970, months, week"),
+        ([*SOME_DAYS, "03/14/2023", 19000], "'a': dates (m/d/Y), beside numbers in 1 row, as days since 1970, months"),
+        ([*range(20230101, 20230130), "20230201", "?"], "'a': dates (Ymd; kinds={'a': 'numbers'} takes them as numb"),
+        ([1_700_000_000 + 86_400 * i for i in range(9)] + ["1710000000"], "'a': dates (seconds since 1970; kinds="),
+    ],
+)
+def test_words_alone_say_how_dates_are_written(values, note):
+    said, days = said_of(objects(*values))
+    assert note in said
+    assert 18_999 <= days.min()
+    assert days.max() < 20_000
+
+
+def test_kinds_that_are_asked_of_numbers_and_dates_beside_words():
+    assert said_of(objects(*range(19000, 19030), "?"), a="dates")[0].startswith("'a': dates, as asked, as days since")
+    assert said_of(objects(1, 2, 3, "x"), a="words")[0] == "'a': 4 words, a column for each"
+    for values, kind in ((SOME_DAYS, "numbers"), ([1.5] * 9, "dates")):
+        with pytest.raises(ValueError, match=f"column 'a' is asked to be {kind}, but it holds other words"):
+            prepare(objects(*values, "x"), kinds={"a": kind})
+    shown = said_of(objects(*[1.5, 2.5, "x"] * 9))[0], said_of(objects(*[1, 2, 3] * 9, "007"))[0]
+    assert shown == ("'a': 3 words, a column for each", "'a': 4 words, a column for each")
+
+
+@pytest.mark.parametrize("values", [[1.234, 12.345, 111.222] * 20, [1, 5, 111] * 9, SOME_DAYS])
+def test_dictionaries_of_numbers_and_dates_are_such(values):
+    pa = pytest.importorskip("pyarrow", exc_type=ImportError)
+    found = []
+    for column in (values, pd.Categorical(values, ordered=True), pd.Series(values, dtype=object)):
+        said, made = said_of(pd.DataFrame({"a": column}))
+        found.append((said.replace(" (ISO8601)", ""), made.tolist()))
+    notes = []
+    pipeline = prepare(pa.table({"a": pa.array(values).dictionary_encode()}), say=notes.append)
+    rows = pipeline.fit_transform(pa.table({"a": pa.array(values).dictionary_encode()}))
+    rows = rows.toarray() if sparse.issparse(rows) else rows
+    found.append((notes[0].replace(" (ISO8601)", ""), rows[:, 0].tolist()))
+    assert found == found[:1] * 4
