@@ -192,10 +192,8 @@ def progressive_validation(
             "coverage is for linear regressors of this package, and classifiers with calibration='progressive', with "
             f"delay=0; got {type(pipeline.learner).__name__} and delay={delay}."
         )
-    is_cut_freely = in_kernel and pipeline.by_row
-    as_asked = not is_cut_freely or (callback is not None and batch_size > 1)
-    most = batch_size if as_asked else _KERNEL_ROWS
-    cut = cut_batches(X, y, sample_weight, most, points if is_cut_freely else ())
+    as_asked = not (in_kernel and pipeline.by_row) or (callback is not None and batch_size > 1)
+    cut = cut_batches(X, y, sample_weight, batch_size if as_asked else _KERNEL_ROWS)
     batches = ((rows, flat(targets, pipeline.learner), weight) for rows, targets, weight in cut)
     if in_kernel:
         steps = _learn_in_kernel(pipeline, batches, all_classes, judge, points, coverages, intervals)
