@@ -168,11 +168,11 @@ class OnlineImputer(OnlineTransformer):
 
     Notes
     -----
-    Rows come out as float64 or, where the first rows with a value held words, as objects. Sums of a column are added up
-    row by row, so means are the same however the stream is cut; means of any finite numbers are finite. Of several
-    imputers that learnt rows of their own, `sklearn_nag.merge` makes one; of several most frequent values it takes the
-    smallest. It warns of columns of which some of them have seen no value: what a learner behind has learnt there is of
-    zeros.
+    Rows come out as float64 or, where the first batch with a value held words, as objects. A column of objects that has
+    both numbers and words should have a word in that batch. Sums of a column are added up row by row, so means are the
+    same however the stream is cut; means of any finite numbers are finite. Of several imputers that learnt rows of
+    their own, `sklearn_nag.merge` makes one; of several most frequent values it takes the smallest. It warns of columns
+    of which some of them have seen no value: what a learner behind has learnt there is of zeros.
 
     Examples
     --------
