@@ -298,10 +298,16 @@ class _OfPandas(Column):
     def apart(self):
         if not hasattr(self.values.dtype, "categories"):
             return super().apart()
-        entries = self.values.cat.categories
-        if entries.inferred_type == "string" or all(_kind_of_type(kind) == WORDS for kind in set(map(type, entries))):
+        entries, used = self.values.cat.categories, np.arange(len(self.values.cat.categories))
+        if entries.inferred_type == "string":
             return [(slice(None), self)]
-        by_code = entries.to_series(index=range(len(entries)))
+        if len(entries) > len(self.values):
+            used = np.unique(self.values.cat.codes)
+            used = used[used >= 0]
+            entries = entries.take(used)
+        if all(_kind_of_type(kind) == WORDS for kind in set(map(type, entries))):
+            return [(slice(None), self)]
+        by_code = entries.to_series(index=used)
         return _of_pandas(self.name, by_code.reindex(self.values.cat.codes)).apart()
 
     def _objects(self):

@@ -121,7 +121,7 @@ class NumberReader(LearnsNothing):
         for i, column in enumerate(table.columns):
             for some, part in column.apart():
                 rows[some, i] = part.numbers() if part.kind == NUMBERS else self._read(part)
-            if self.errors == "missing":
+            if self.errors == "missing" and column.kind != NUMBERS:
                 warn_if_unread(column, np.isnan(rows[:, i]), "numbers")
         if (infinite := np.isinf(rows)).any():
             if self.errors == "raise":

@@ -236,8 +236,9 @@ def _of_words(column, asked, kept, least):
     if asked is None and (useless := _useless(of_words if values else of_values)) is not None:
         return useless
     as_told = asked is None and column.is_nominal
-    found = _values_in(column, values)
-    for kind, read_as in () if as_told else ((NUMBERS, _as_numbers), (DATES, _as_dates), (NUMBERS, _as_quantities)):
+    ways = () if as_told else ((NUMBERS, _as_numbers), (DATES, _as_dates), (NUMBERS, _as_quantities))
+    found = _values_in(column, values) if ways and asked in (None, NUMBERS, DATES) else None
+    for kind, read_as in ways:
         if asked in (None, kind) and (choice := read_as(column, found, of_values, asked, kept, least)) is not None:
             return choice
     if asked in (NUMBERS, DATES):
@@ -257,12 +258,15 @@ def _of_words(column, asked, kept, least):
 
 def _as_quantities(column, values, choice, asked, kept, least):
     """The choice for words that are numbers with one unit, but for few of them, or None."""
-    how = _unit_among(values.words, asked)
+    how = _unit_among(values.words, asked, len(values.numbers))
     return None if how is None else _as_numbers(column, values, choice, asked, kept, least, how)
 
 
-def _unit_among(counts, asked=None):
-    """What is behind most numbers, a unit or a magnitude, as a parameter of `NumberForm`; or None."""
+def _unit_among(counts, asked=None, n_numbers=0):
+    """What is behind most numbers, a unit or a magnitude, as a parameter of `NumberForm`; or None.
+
+    ``n_numbers`` more rows have numbers with nothing behind them.
+    """
     units: Counter = Counter()
     for word, times in counts.items():
         units[unit_of(word)] += times
@@ -274,7 +278,7 @@ def _unit_among(counts, asked=None):
         unit = unit[:-1]  # 1 year, 2 years
     how = {"unit": unit}
     if unit in MAGNITUDES:
-        if units[unit] < sum(counts.values()) and not any(map(_is_amount, counts)):
+        if units[unit] < sum(counts.values()) + n_numbers and not any(map(_is_amount, counts)):
             return None  # 25M beside 30 may be a man
         how = {"magnitudes": True}
     return how
@@ -307,7 +311,7 @@ def _as_numbers(column, values, choice, asked, kept, least, how=None):
         note = note.replace("numbers", f"numbers as {word!r} is {number:.10g},", 1)
     if made.kind == NUMBERS and (other := _other_form(found, form)) is not None:
         note += other
-    marks = set(map(mark_of, found))
+    marks = {*map(mark_of, found), *(["no mark"] if len(values.numbers) else [])}
     if made.kind == NUMBERS and len(marks) > 1 and ("%" in marks or len(marks - {"no mark"}) > 1):
         note += f" ({' and '.join(sorted(marks))} alike: nothing is converted)"
     n_missing = choice.n_missing + sum(counts[word] for word in others)
@@ -412,6 +416,8 @@ def _as_dates(column, values, choice, asked, kept, least):
     if dates is None or (asked is None and form in _MONTHS and not _are_years(dates)):
         return None
     has_days = form not in _TIMES
+    if n_dates and not has_days:
+        return None
     how = "ISO8601" if form is None else form.replace("%", "")
     days_first = None if form is None else re.sub("%m(.)%d", r"%d\1%m", form)
     if days_first != form and _all_dates(dates, days_first) is not None:

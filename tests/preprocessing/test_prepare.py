@@ -649,3 +649,18 @@ def test_dictionaries_of_numbers_and_dates_are_such(values):
     rows = rows.toarray() if sparse.issparse(rows) else rows
     found.append((notes[0].replace(" (ISO8601)", ""), rows[:, 0].tolist()))
     assert found == found[:1] * 4
+
+
+@pytest.mark.parametrize(
+    ("values", "kinds", "note"),
+    [
+        ([*[30, 25, 41] * 10, "25M", "30M"], {}, "'a': 5 words"),  # 25M may be a man
+        ([*pd.date_range("2023-01-01 08:00", periods=20, freq="25h"), "10:30", "11:00"], {}, "words"),
+        (["a", "b", 10**400] * 5, {"a": "words"}, "3 words"),
+        ([*[0.05, 0.12] * 10, "7 %"], {}, "% and no mark alike: nothing is converted"),
+    ],
+)
+def test_what_numbers_and_dates_say_of_words_beside_them(values, kinds, note):
+    said = []
+    prepare(pd.DataFrame({"a": pd.Series(values, dtype=object)}), kinds=kinds, say=said.append)
+    assert note in "\n".join(said)
