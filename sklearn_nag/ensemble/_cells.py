@@ -19,7 +19,7 @@ from ..estimators._classifier import WeighsClasses, with_numbers
 from ..estimators._growing_table import in_silence
 from ..estimators._merging import check_went_on, merged_counts
 from ..estimators._nag import NAGClassifier, NAGRegressor
-from ..estimators._parameters import check_as_begun, check_number, parameter_names, unchanging
+from ..estimators._parameters import as_they_are, check_as_begun, check_number, parameter_names
 from ..estimators._passes import SEARCHED_FROM, Stopping, are_held_out
 from ..estimators._scale_invariant import ScaleInvariantRegressor
 from ..estimators._shared_docs import entries
@@ -468,8 +468,7 @@ class _LinesCurvesCells(ToldNumbers):
     def _begin(self, first):
         if first:
             self._heed()
-        fixed = (name for name in parameter_names(type(self)) if name not in self._changeable)
-        now = {name: unchanging(getattr(self, name)) for name in fixed}
+        now = as_they_are(self, (name for name in parameter_names(type(self)) if name not in self._changeable))
         now["set_numeric_columns"] = self._numeric
         if not first:
             check_as_begun(self._made_with, now)

@@ -24,6 +24,7 @@ from ._exporting import ExportableMixin
 from ._growing_table import learn_and_report, printed_table, tables_of
 from ._parameters import (
     InvalidParameterError,
+    as_they_are,
     check_as_begun,
     check_flag,
     check_number,
@@ -520,7 +521,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
 
     def _new_state(self, X):
         """State before the first row, for rows of the kind of ``X``."""
-        self._begun_with = {name: unchanging(getattr(self, name)) for name in self._fixed}
+        self._begun_with = as_they_are(self, self._fixed)
         self._evidence = None
         is_sparse = sparse.issparse(X)
         return kernels.new_state(self._make(self._centred(is_sparse)).rule, self.n_features_in_, is_sparse)

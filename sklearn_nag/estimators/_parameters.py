@@ -29,6 +29,11 @@ def unchanging(value):
     return dict(value) if isinstance(value, Mapping) else value
 
 
+def as_they_are(estimator, names):
+    """Values of parameters by name, which stay what they are now."""
+    return {name: unchanging(getattr(estimator, name)) for name in names}
+
+
 class HasNamedParts(BaseEstimator):
     """Base of what has a parameter that is a list of named parts, which are parameters themselves, as theirs are.
 

@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from ..estimators._nag import _NAGRule
 from ..estimators._online import Divergence
-from ..estimators._parameters import check_number, unchanging
+from ..estimators._parameters import as_they_are, check_number
 from ..estimators._passes import LEARNT_ANEW
 from ..estimators._validation import as_numpy
 
@@ -59,7 +59,7 @@ def single_rate(model, i):
     estimator.eta0 = model._eta0s[i]
     for name in ("_eta0s", "_indices"):
         vars(estimator).pop(name, None)
-    estimator._begun_with = {name: unchanging(getattr(estimator, name)) for name in estimator._fixed}
+    estimator._begun_with = as_they_are(estimator, estimator._fixed)
     estimator._state = model._state.select_experts(np.array([i]), estimator._rule(model._state.rule.centred))
     estimator._evidence = _evidence_of(model, i)
     return estimator

@@ -21,7 +21,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..estimators._calls import unchanged_on_error
-from ..estimators._parameters import check_as_begun, check_parameters, parameter_names, shown, unchanging
+from ..estimators._parameters import as_they_are, check_as_begun, check_parameters, parameter_names, shown
 from ..estimators._validation import as_given, check_alike, check_repeated, check_sparse, converted, is_plain
 from ..kernels._backend import is_compiled
 from ._frames import Table, read_table
@@ -218,7 +218,7 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
         """Learn rows, as the ``first`` ones or after others, and return them transformed where that is asked for."""
         first = first or not self.__sklearn_is_fitted__()
         check_parameters(self)
-        parameters = {name: unchanging(getattr(self, name)) for name in parameter_names(type(self))}
+        parameters = as_they_are(self, parameter_names(type(self)))
         if not first:
             self._check_begun_with(parameters)
         rows = self._rows(X, first)
