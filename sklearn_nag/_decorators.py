@@ -48,8 +48,8 @@ def share(**entries: str) -> Callable[[Documented], Documented]:
     ...
     ...       {X}
     ...     '''
-    >>> [line.strip() for line in Learner.__doc__.splitlines()]
-    ['Parameters:', '', 'X : ndarray', 'Rows.', '']
+    >>> inspect.cleandoc(Learner.__doc__).splitlines()
+    ['Parameters:', '', '  X : ndarray', '      Rows.']
     """
 
     def write(documented):

@@ -30,6 +30,8 @@ UNITS = {"days": 1.0, "seconds": 86_400.0, "milliseconds": 86_400_000.0}  # sinc
 _OF_DIGITS = re.compile("(?:%[YymdHMSj])+")
 _DIGITS = {"Y": 4, "y": 2, "m": 2, "d": 2, "H": 2, "M": 2, "S": 2, "j": 3}  # of what these formats are made of
 _HAS_DATE = re.compile("%[YyGcxDdjmbB]")
+_HAS_YEAR = re.compile("%[YyGcxD]")
+_LEAP_YEAR = "1972"  # that of dates without one, so that there is a 29 February
 _DAY = np.timedelta64(1, "D")
 _MOST_DAYS = 100_000_000  # about what a datetime64[us] holds
 
@@ -49,7 +51,8 @@ class DateEncoder(LearnsNothing):
         How words are read as dates, as `datetime.datetime.strptime` takes it, such as ``"%d.%m.%Y %H:%M"``; of several,
         the first one that fits. None stands for ISO 8601. Dates are taken as they are, and numbers as days since 1970;
         by a format of digits alone, such as ``"%Y%m%d"``; or, by ``"seconds"`` or ``"milliseconds"``, as such since
-        1970; beside words in a column of objects, too. Times of the day are of 1970-01-01.
+        1970; beside words in a column of objects, too. Times of the day are of 1970-01-01,
+        and dates without a year of 1972, which is a leap year.
     errors : {"raise", "missing"}, default="raise"
         What happens to a word that is no date, or a number that is far from all: an error, or a missing date,
         with a warning where ten rows or more hold words and none a date.
@@ -116,7 +119,7 @@ class DateEncoder(LearnsNothing):
             raise InvalidParameterError("format", "a str, a list of them, or None", shown(self.format))
         for form in formats or ():
             try:
-                datetime.datetime.strptime("", form)
+                _parsed("", form)
             except (ValueError, re.error) as error:
                 if "does not match" not in str(error):
                     raise InvalidParameterError("format", "as strptime takes it", shown(form)) from None
@@ -163,7 +166,7 @@ class DateEncoder(LearnsNothing):
         days[beyond] = np.nan
         since = np.where(np.isnan(days), 0.0, days) * (_DAY / np.timedelta64(1, "us"))
         dates = since.astype(np.int64).astype("datetime64[us]")
-        dates[np.isnan(days)] = np.datetime64("NaT")
+        dates[np.isnan(days)] = np.datetime64("NaT", "us")
         return dates
 
     def _read(self, column, are_numbers):
@@ -251,5 +254,12 @@ def read_date(word: str, form: str | None) -> datetime.datetime:
             return datetime.datetime(1970, 1, 1) + datetime.timedelta(days=float(word) / UNITS[form])
         except OverflowError:
             raise ValueError(f"{word} {form} since 1970 are out of range") from None
-    date = datetime.datetime.fromisoformat(word) if form is None else datetime.datetime.strptime(word, form)
+    date = datetime.datetime.fromisoformat(word) if form is None else _parsed(word, form)
     return date.replace(tzinfo=None, year=date.year if form is None or _HAS_DATE.search(form) else 1970)
+
+
+def _parsed(word, form):
+    """As `strptime`, with a year for dates that have none: which one it takes by itself depends on the version."""
+    if _HAS_DATE.search(form) and not _HAS_YEAR.search(form):
+        word, form = f"{_LEAP_YEAR}|{word}", f"%Y|{form}"
+    return datetime.datetime.strptime(word, form)

@@ -43,6 +43,7 @@ _DATE_TYPES = datetime.date, np.datetime64  # a datetime, and a Timestamp of pan
 _FIRST = 32  # rows for each word, among which most often all of them are
 _FEW = 50  # rows, up to which words are numbered one by one
 _NOT_A_TIME = np.datetime64("NaT", "us")
+_YEARS = np.array([-290_307 - 1970, 294_247 - 1970], dtype="datetime64[Y]")  # the first in range, the first beyond
 _COARSE = "Y", "M", "W", "D", "h", "m", "s", "ms"  # units of dates, of which not all are in the range of microseconds
 _TILE = 2**16  # numbers that are written at a time: as many as stay near the processor
 
@@ -256,13 +257,13 @@ class Column:
 
     def _in_microseconds(self, dates):
         """Dates of any unit as datetime64[us]; raise for the first one that is beyond its range."""
-        found = dates.astype("datetime64[us]")
         if np.datetime_data(dates.dtype)[0] in _COARSE:
-            beyond = np.atleast_1d((found.astype(dates.dtype) != dates) & ~np.isnat(dates))
+            first, beyond_all = _YEARS.astype(dates.dtype)
+            beyond = np.atleast_1d((dates < first) | (dates >= beyond_all))
             if beyond.any():
                 date = np.atleast_1d(dates)[beyond.argmax()]
                 raise ValueError(f"column {as_given(self.name)} has the date {date}; years go from -290307 to 294246.")
-        return found
+        return dates.astype("datetime64[us]")
 
 
 def _kind_of_type(kind):

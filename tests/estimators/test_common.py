@@ -56,4 +56,4 @@ def test_scikit_learn_check_of_other_rules(estimator, check):
 @pytest.mark.parametrize("estimator", ESTIMATORS + OTHER_RULES)
 def test_parameters_are_documented(estimator):
     for name in inspect.signature(type(estimator).__init__).parameters:
-        assert name == "self" or f"    {name} : " in type(estimator).__doc__
+        assert name == "self" or f"\n{name} : " in inspect.getdoc(type(estimator))

@@ -204,6 +204,14 @@ def test_what_is_no_format(form, errors):
         DateEncoder(format=form, errors=errors).fit([["2024"]])
 
 
+def test_dates_without_a_year_have_a_29_february():
+    encoder = DateEncoder(("days", "month", "day"), format="%d.%m. %H:%M", one_hot=False)
+    days = np.datetime64("1972-02-29") - np.datetime64("1970-01-01")
+    np.testing.assert_array_equal(encoder.fit_transform([["29.02. 12:00"]]), [[days.astype(int) + 0.5, 2, 29]])
+    with pytest.raises(ValueError, match="must hold dates"):
+        encoder.fit([["30.02. 12:00"]])
+
+
 @pytest.mark.parametrize("container", [np.array, pd.DataFrame])
 def test_infinity_is_no_day(container):
     X = container([[0.5], [np.inf], [-np.inf]])
