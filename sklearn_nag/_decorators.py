@@ -49,7 +49,7 @@ def share(**entries: str) -> Callable[[Documented], Documented]:
     ...       {X}
     ...     '''
     >>> inspect.cleandoc(Learner.__doc__).splitlines()
-    ['Parameters:', '', '  X : ndarray', '      Rows.']
+    ['Parameters:', '', 'X : ndarray', '    Rows.']
     """
 
     def write(documented):
