@@ -478,9 +478,9 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
                 if not (encodes and rows.dtype.kind in "iu"):
                     rows = rows.astype(np.float64, copy=False)
                 self._check_sizes(rows, unnamed)
-            elif (infinite := np.isinf(rows.data)).any():
+            elif np.isinf(rows.data).any():
                 self._check_sizes(np.atleast_2d(abs(rows).nanmax(axis=0).toarray()), unnamed)
-                rows.data[infinite] = np.nan
+                rows.data[np.isinf(rows.data)] = np.nan
             return rows[:, 0] if single and not sparse.issparse(rows) else rows
         known = [NUMBERS if (kind, column.kind) == (EMPTY, NUMBERS) else kind for kind, column in zip(known, chosen)]
         if encodes:  # as float64 makes one of several large numbers

@@ -751,6 +751,47 @@ def test_a_failed_call_changes_nothing():
         new.predict(X)
 
 
+@pytest.mark.parametrize(
+    ("options", "n_times"), [({}, 1), ({"shuffle": False}, 0), ({"shuffle": False, "max_iter": 2}, 1)]
+)
+def test_learners_see_the_order_of_rows_that_they_learnt_in_another_or_again(options, n_times, monkeypatch):
+    X, y = DIABETES
+    seen = []
+    monkeypatch.setattr(NAGRegressor, "_see_order", lambda self, y, weight: seen.append((y, weight)))
+    weight = np.arange(len(y)) % 3.0
+    HedgeRegressor([("one", NAGRegressor())], random_state=0, **options).fit(X, y, sample_weight=weight)
+    assert len(seen) == n_times
+    for targets, weights in seen:
+        np.testing.assert_array_equal(targets, y[weight > 0])
+        np.testing.assert_array_equal(weights, weight[weight > 0])
+
+
+def test_a_blend_of_equal_forecasts_is_trusted_as_they_are():
+    """Rounding in their mean, which is all the difference, would move most of the weight."""
+    model = HedgeRegressor([(name, NAGRegressor(average=False)) for name in "abc"]).partial_fit(*DIABETES)
+    np.testing.assert_array_equal(model._mixture.weights(), np.full((1, 4), 0.25))
+
+
+class LastsLonger(SGDClassifier):
+    """Fails where it has learnt 200 rows."""
+
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        if getattr(self, "t_", 0) > 200:
+            raise RuntimeError("broken")
+        return super().partial_fit(X, y, classes=classes, sample_weight=sample_weight)
+
+
+@pytest.mark.parametrize("options", [{}, {"blend": False}, {"update": "hedge"}])
+def test_a_call_that_fails_after_rows_were_judged_changes_nothing(options):
+    X, y = CANCER
+    experts = [("nag", NAGClassifier()), ("lasts", LastsLonger(loss="log_loss", random_state=0))]
+    model = HedgeClassifier(experts, batch_size=50, **options).partial_fit(X[:150], y[:150], classes=[0, 1])
+    before = state_of(model)
+    with pytest.raises(RuntimeError, match="broken"):
+        model.partial_fit(X[150:], y[150:])
+    assert state_of(model) == before
+
+
 def test_errors_name_the_estimator():
     X, y = DIABETES
     first = ("nag", NAGRegressor())

@@ -269,10 +269,30 @@ def test_balanced_rows_of_fit_weigh_by_the_classes_that_came(weighted, rng):
     assert fitted.t_ == pytest.approx(2 * weight.sum())
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_constant_predictions_are_judged_by_weighted_rows(n_classes, rng):
+    X, y, weight = rng.normal(size=(60, 3)), np.arange(60) % n_classes, rng.uniform(0, 2, 60) * (1 + np.arange(60) % 2)
+    clf = NAGClassifier().partial_fit(X, y, classes=range(n_classes))
+    shares = np.bincount(y, weight) / weight.sum()
+    assert clf._constant_loss(y, weight, None) == pytest.approx(-(shares * np.log(shares)).sum(), rel=1e-6)
+
+
 def test_classes_that_are_named_and_do_not_come_change_no_weight(rng):
     X, y = rng.normal(size=(2000, 3)), rng.integers(0, 9, 2000) // 8
     few, many = (clone(BALANCED).partial_fit(X, y, classes=range(n)) for n in (2, 200))
     assert few.t_ == many.t_ == pytest.approx(2000, rel=0.02)
+
+
+def test_weights_of_classes_are_theirs_whichever_a_batch_has(rng):
+    X, y = rng.normal(size=(60, 3)), np.repeat(["a", "b", "c"], 20)
+    whole, parts = (NAGClassifier(class_weight={"b": 5.0, "c": 0.5}) for _ in range(2))
+    whole.partial_fit(X, y, classes=["a", "b", "c"])
+    for rows in np.split(np.arange(60), [10, 30, 45]):
+        parts.partial_fit(X[rows], y[rows], classes=["a", "b", "c"])
+    np.testing.assert_array_equal(parts.coef_, whole.coef_)
+    weight = np.repeat([1.0, 5.0, 0.5], 20)
+    by_hand = NAGClassifier().partial_fit(X, y, classes=["a", "b", "c"], sample_weight=weight)
+    np.testing.assert_array_equal(by_hand.coef_, whole.coef_)
 
 
 def test_balanced_classes_need_not_all_come_again(rng):
@@ -282,6 +302,16 @@ def test_balanced_classes_need_not_all_come_again(rng):
     weights = {0: 1.0, 1: 1.0, 2: 1.0}  # as both have 30 rows
     expected = clone(model).set_params(class_weight=weights).fit(X, y).fit(X[two], y[two])
     np.testing.assert_array_equal(model.fit(X[two], y[two]).coef_, expected.coef_)
+
+
+def test_counts_of_classes_begin_anew_with_fit(rng):
+    X, y = rng.normal(size=(60, 3)), (np.arange(60) % 4 == 0).astype(int)
+    model = clone(BALANCED)
+    for targets in (y, 1 - y):
+        model.fit(X, targets)
+    model.partial_fit(X[:10], y[:10])
+    once = clone(BALANCED).fit(X, 1 - y).partial_fit(X[:10], y[:10])
+    np.testing.assert_array_equal(model.coef_, once.coef_)
 
 
 @pytest.mark.filterwarnings("error")

@@ -125,6 +125,19 @@ def test_clip():
     assert NAGRegressor().partial_fit(X[:3], Y[:3]).predict_interval(X[:1]).tolist() == [[-np.inf, np.inf]]
 
 
+@pytest.mark.usefixtures("in_numpy")
+@pytest.mark.parametrize("loss", ["poisson", "gamma"])
+def test_intervals_of_counts_and_amounts_begin_at_0(loss, rng):
+    X = rng.normal(size=(300, 1))
+    reg = NAGRegressor(loss).partial_fit(X, rng.poisson(np.exp(0.5 * X[:, 0])) + 1.0)
+    low, high = reg.predict_interval(X, 0.99).T
+    assert low.min() == 0.0
+    assert (high > reg.predict(X)).all()
+    within = NAGRegressor(loss, clip=(0.5, 3.0)).partial_fit(X, np.round(reg.predict(X)) + rng.poisson(1.0, 300) + 1.0)
+    low, high = within.predict_interval(X, 0.99).T
+    assert (low.min(), high.max()) == (0.5, 3.0)
+
+
 def test_rows_without_weight_and_cuts_change_nothing():
     weight = np.arange(len(Y)) % 3 * 0.5
     whole = NAGRegressor().partial_fit(X, Y, sample_weight=weight)
@@ -152,6 +165,18 @@ def test_fit_takes_the_first_pass_or_the_rows_held_out():
     reg = NAGRegressor(random_state=0).fit(wide, wide[:, 0])
     assert len(reg.validation_losses_)
     assert 25 <= reg._evidence.rows + reg._evidence.waiting <= 30  # a tenth
+
+
+@pytest.mark.parametrize("weight", [np.ones(50), np.r_[0.0, 0.0, np.ones(28), np.zeros(5), np.ones(15)]])
+def test_the_first_row_tells_nothing_of_errors_however_a_stream_is_cut(weight):
+    stream = X[:50], Y[:50], weight
+    whole = progressive_validation(NAGRegressor(), iter([stream]), coverage=[0.5, 0.9])
+    parts = [tuple(part[rows] for part in stream) for rows in np.split(np.arange(50), [1, 3, 20])]
+    cut = progressive_validation(NAGRegressor(), iter(parts), coverage=[0.5, 0.9])
+    assert np.array_equal(whole.width, cut.width)
+    assert np.array_equal(whole.coverage, cut.coverage)
+    alone = progressive_validation(NAGRegressor(), *(part[weight > 0] for part in stream[:2]), coverage=[0.5, 0.9])
+    assert np.array_equal(whole.width, alone.width)  # rows of weight 0 do not count
 
 
 def test_half_life_bounds_the_memory():

@@ -15,7 +15,7 @@ from sklearn_nag import (
     NAGRegressor,
     ScaleInvariantClassifier,
 )
-from sklearn_nag.estimators._passes import Passes
+from sklearn_nag.estimators._passes import Passes, are_held_out
 from sklearn_nag.model_selection._sweep import Sweep
 
 from .helpers import bits
@@ -128,7 +128,9 @@ def test_passes_that_fit_noise_are_not_made(words, pairs):
         assert auto.score(X[rest], y[rest]) > settled.score(X[rest], y[rest]) + far
 
 
-@pytest.mark.parametrize(("n_rows", "n_out"), [(9, 0), (12, 4), (39, 13), (45, 15), (100, 20), (190, 20)])
+@pytest.mark.parametrize(
+    ("n_rows", "n_out"), [(9, 0), (10, 3), (12, 4), (39, 13), (40, 13), (45, 15), (100, 20), (190, 20)]
+)
 def test_of_few_rows_enough_are_held_out(n_rows, n_out, rng):
     X, y = rng.normal(size=(n_rows, 100)), np.arange(n_rows) % 2
     passes = Passes(NAGClassifier().partial_fit(X, y, classes=[0, 1]), X, y, None, False, True)
@@ -136,6 +138,14 @@ def test_of_few_rows_enough_are_held_out(n_rows, n_out, rng):
     assert abs((0 if passes.held_out is None else len(passes.held_out)) - n_out) <= 2
     passes = Passes(NAGRegressor().partial_fit(X, y), X, y, None, False, True)
     assert passes.searches == (n_rows > 39)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.7, 0.95])
+def test_the_first_row_of_a_class_is_never_held_out(share):
+    groups = np.array([1, 0, 1, 2, *[0, 1, 2] * 20])
+    chosen = are_held_out(groups, share)
+    assert not chosen[[0, 1, 3]].any()
+    assert chosen.mean() == pytest.approx(max(share, 20 / 64), abs=0.08)
 
 
 def test_where_rows_are_few_and_columns_many_no_harm_is_done(rng):
@@ -218,6 +228,14 @@ def test_weights_of_the_rows_held_out_count(words):
         learner.partial_fit(X[rows], y[rows], classes=range(3), sample_weight=weight[rows])
         of_row = weight[out] * np.where(y[out] == 0, 2.0, 1.0)
         assert found == pytest.approx(log_loss(y[out], learner.predict_proba(X[out]), sample_weight=of_row))
+
+
+def test_rows_without_weight_are_not_among_those_that_a_search_needs(rng):
+    X, y = rng.normal(size=(60, 100)), rng.normal(size=60)
+    model = NAGRegressor().partial_fit(X, y)
+    for n_counted, searches in (39, False), (40, True):
+        weight = (np.arange(60) < n_counted).astype(float)
+        assert Passes(model, X, y, weight, False, True).searches == searches
 
 
 def test_columns_of_rows_without_weight_do_not_count(rng):

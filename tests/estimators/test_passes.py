@@ -13,6 +13,7 @@ from sklearn.metrics import log_loss, r2_score
 from sklearn.model_selection import train_test_split
 
 from sklearn_nag import FTRLRegressor, NAGClassifier, NAGRegressor, ScaleInvariantRegressor, config_context
+from sklearn_nag.estimators._passes import Passes
 
 from .helpers import PLAIN, X, Y, bits
 
@@ -43,6 +44,16 @@ def test_warm_start_goes_on():
     assert np.array_equal(bits(twice), bits(once))
     anew = clone(twice).set_params(warm_start=False).fit(X, y).fit(X, y)
     assert anew.t_ == len(y)
+
+
+def test_small_targets_are_lifted_whatever_targets_have_no_weight(rng):
+    X, weight = rng.normal(size=(30, 2)), np.where(np.arange(30) % 5 > 0, 1.0, 0.0)
+    y = 1e-200 * X.sum(axis=1) * (np.arange(30) > 1)  # the first one that counts says nothing of their size
+    options = {"max_iter": 3, "tol": None, "shuffle": False}
+    one = NAGRegressor(**options).fit(X, np.where(weight > 0, y, 1.0), sample_weight=weight)
+    other = NAGRegressor(**options).fit(X[weight > 0], y[weight > 0])
+    assert np.array_equal(one.coef_, other.coef_)
+    assert np.array_equal(one._state.targets.table, other._state.targets.table)
 
 
 # -- stopping
@@ -212,6 +223,28 @@ def test_early_stopping_holds_out_rows(container):
     assert clf.score(X, y) > 0.9
     reg = NAGRegressor(early_stopping=True, random_state=0, eta0=10).fit(X, y, sample_weight=np.ones(len(y)))
     assert reg.n_iter_ < 1000
+
+
+@pytest.mark.parametrize("make", [NAGClassifier, NAGRegressor])
+def test_rows_held_out_are_scored_by_their_weights(make):
+    X, y = load_wine(return_X_y=True)
+    weight = np.linspace(0.1, 3.0, len(y))
+    model = make(early_stopping=True, random_state=0, max_iter=1, shuffle=False).fit(X, y, sample_weight=weight)
+    passes = Passes(model, X, y if make is NAGClassifier else y.astype(float), weight, False, True)
+    out = passes.held_out
+    assert passes.objective(model, None) == -model.score(X[out], y[out], weight[out]) != -model.score(X[out], y[out])
+
+
+@pytest.mark.parametrize(
+    ("make", "options", "relative"),
+    [(NAGRegressor, {}, True), (NAGRegressor, {"early_stopping": True}, False), (NAGClassifier, {}, False)],
+)
+def test_tol_is_a_share_of_losses_of_numbers_alone(make, options, relative):
+    model = make(**options).fit(X, Y)
+    assert (
+        Passes(model, X, Y if make is NAGClassifier else Y.astype(float), None, False, True).stopping().relative
+        == relative
+    )
 
 
 def test_early_stopping_takes_frames_in_silence():

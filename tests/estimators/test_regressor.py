@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes
-from sklearn.metrics import mean_pinball_loss, r2_score
+from sklearn.metrics import d2_tweedie_score, mean_pinball_loss, r2_score
 
 from sklearn_nag import FTRLRegressor, NAGRegressor, ScaleInvariantRegressor, config_context, losses
 
@@ -215,6 +215,17 @@ def test_several_outputs_are_what_each_is_alone(rng):
 
 
 # -- quantiles
+
+
+@pytest.mark.usefixtures("in_numpy")
+def test_counts_are_scored_by_weights_and_predicted_within_clip(rng):
+    X = rng.normal(size=(200, 2))
+    y, weight = rng.poisson(np.exp(X[:, 0])).astype(float), rng.uniform(0, 9, 200)
+    reg = NAGRegressor("poisson", clip=(0.1, 3.0)).partial_fit(X, y)
+    p = reg.predict(X)
+    assert p.min() >= 0.1
+    assert p.max() == 3.0  # though the exponential of its logarithm is above
+    assert reg.score(X, y, weight) == pytest.approx(d2_tweedie_score(y, p, sample_weight=weight, power=1))
 
 
 def test_quantiles_are_quantiles(rng):

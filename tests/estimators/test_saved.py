@@ -62,6 +62,15 @@ def test_outputs_must_be_those_of_the_model(n_outputs):
         loaded_with(NAGRegressor().partial_fit(*DIABETES), _n_outputs=n_outputs)
 
 
+def test_models_of_one_column_of_targets_go_on_as_such():
+    """In models of today it is flat."""
+    X, y = DIABETES
+    model = loaded_with(NAGRegressor().partial_fit(X, y), _n_outputs=1)
+    model.partial_fit(X, y[:, None]).partial_fit(X, y[:, None].tolist())  # without a warning
+    expected = NAGRegressor().partial_fit(X, y).partial_fit(X, y).partial_fit(X, y)
+    assert np.array_equal(model.predict(X), expected.predict(X)[:, None])
+
+
 def test_what_is_made_anew_is_not_believed():
     model = classifier()
     loaded = loaded_with(model, _made=("anything",), _table=5)

@@ -29,7 +29,7 @@ from sklearn_nag import (
 )
 from sklearn_nag.constraints import L2Ball
 from sklearn_nag.estimators._nag import ETA0S, say_alpha_has_no_effect
-from sklearn_nag.estimators._validation import class_codes, named_classes
+from sklearn_nag.estimators._validation import check_finite, class_codes, named_classes
 from sklearn_nag.model_selection import progressive_validation
 from sklearn_nag.preprocessing import OnlineImputer
 from sklearn_nag.streams import fit_stream
@@ -161,6 +161,24 @@ def test_rows_that_name_a_column_twice():
     b = NAGRegressor().partial_fit(sparse.csr_array(X.toarray()), [1.0, 2.0])
     assert np.array_equal(bits(a), bits(b))
     assert X.nnz == 3
+
+
+@pytest.mark.parametrize("call", ["fit", "partial_fit"])
+def test_what_lies_behind_the_last_entry_is_none(call):
+    rows, longer = sparse.csr_array(X[:4]), sparse.csr_array(X[:4])
+    longer.data, longer.indices = np.append(longer.data, np.nan), np.append(longer.indices, np.int32(0))
+    check_finite(longer, "X", "")
+    one, other = (getattr(NAGRegressor(max_iter=1, tol=None, shuffle=False), call)(x, Y[:4]) for x in (rows, longer))
+    assert np.array_equal(one.coef_, other.coef_)
+
+
+@pytest.mark.parametrize("fill", [0.0, 1.0, np.nan])
+def test_sparse_frames_are_what_they_stand_for(fill):
+    pd = pytest.importorskip("pandas")
+    rows = np.where(X[:, :2] > 0.5, X[:, :2], 1.0)
+    frame = pd.DataFrame(rows, columns=["a", "b"]).astype(pd.SparseDtype(float, fill))
+    one, other = (NAGRegressor().partial_fit(x, Y) for x in (frame, rows))
+    np.testing.assert_allclose(one.coef_, other.coef_, rtol=1e-9)
 
 
 def test_entries_that_add_up_to_infinity():
@@ -349,15 +367,16 @@ def test_targets_in_a_series():
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 @pytest.mark.parametrize("container", [np.asarray, np.asfortranarray, sparse.csr_array, sparse.csc_matrix])
-def test_what_is_not_finite_is_found(container, bad):
+@pytest.mark.parametrize("column", [0, 2])
+def test_what_is_not_finite_is_found(container, bad, column):
     rows = X.copy()
-    rows[4, 2] = bad
+    rows[4, column] = bad
     what = "NaN" if np.isnan(bad) else "infinity"
     fitted = first_call(NAGRegressor(centering=False))
     for call in (NAGRegressor().fit, NAGRegressor().partial_fit, fitted.partial_fit):
-        with pytest.raises(ValueError, match=f"Input X contains {what} in row 4, column 2"):
+        with pytest.raises(ValueError, match=f"Input X contains {what} in row 4, column {column}"):
             call(container(rows), Y)
-    with pytest.raises(ValueError, match=f"Input X contains {what} in row 4, column 2"):
+    with pytest.raises(ValueError, match=f"Input X contains {what} in row 4, column {column}"):
         fitted.predict(container(rows))
 
 
@@ -713,7 +732,7 @@ def test_an_estimator_that_was_cloned_says_that_the_clone_has_learnt():
 
 
 @pytest.mark.parametrize("classes", [[0, 1], [-3, 2, 9], [False, True], [0.5, 2.5], ["a", "b", "cd"]])
-def test_places_of_few_labels_and_of_many(classes):
+def test_places_of_few_labels_and_of_many(classes, monkeypatch):
     classes = np.array(classes)
     labels = np.random.default_rng(0).choice(classes, 500)
     codes = class_codes(labels, classes)
@@ -722,10 +741,19 @@ def test_places_of_few_labels_and_of_many(classes):
         few = class_codes(labels[i : i + 3], classes)
         assert few.dtype == codes.dtype == np.int32
         assert np.array_equal(few, codes[i : i + 3])
+    monkeypatch.setattr("sklearn_nag.estimators._validation._CHUNK", 70)  # of many that are looked up at a time
+    assert np.array_equal(class_codes(labels, classes), codes)
     unknown = np.array(["x"] if classes.dtype.kind == "U" else [7])
     for n in (1, 500):
         with pytest.raises(ValueError, match="y contains .*, which is not one of classes"):
             class_codes(np.repeat(unknown, n), classes)
+
+
+def test_labels_without_a_sign_are_told_apart_where_floats_do_not():
+    classes = np.array([2**60, 2**60 + 1, 2**60 + 2])
+    labels = classes[[1, 2, 0, 1] * 10]
+    for ours, theirs in (labels, classes.astype(np.uint64)), (labels.astype(np.uint64), classes):
+        assert class_codes(ours, theirs).tolist() == [1, 2, 0, 1] * 10
 
 
 def test_a_parameter_that_is_set_between_single_rows_is_heeded():

@@ -346,3 +346,14 @@ def test_half_lives_over_a_stream(pyplot, rng):
     assert late.n_rows.min() > 30
     with pytest.raises(ValueError, match="one number for each of n_rows"):
         HalfLivesDisplay([1, 2], [[0.5, 0.5]], [20.0, np.inf])
+
+
+@pytest.mark.usefixtures("in_numpy")
+def test_half_lives_of_several_outputs_are_shown_by_their_mean():
+    X, y = (part[:60] for part in load_diabetes(return_X_y=True))
+    y = np.column_stack([y, np.where(np.arange(60) < 40, X[:, 3], -9.0)])
+    learner = NAGRegressor(half_life="auto")
+    display = HalfLivesDisplay.from_estimator(learner, X, y, curve_at=[30, 60])
+    shares = learner.partial_fit(X, y).half_life_
+    assert not np.allclose(shares[0], shares[1])
+    np.testing.assert_allclose(display.shares[-1], shares.mean(axis=0), rtol=1e-12)

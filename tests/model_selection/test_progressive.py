@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 from sklearn_nag import HedgeRegressor, NAGClassifier, NAGRegressor, OnlineBootstrap
-from sklearn_nag.model_selection import ProgressiveSearch, progressive_validation
+from sklearn_nag.model_selection import LossAlarm, ProgressiveSearch, progressive_validation
 from sklearn_nag.preprocessing import OnlineImputer, make_online_pipeline
 
 from .helpers import CANCER, DIABETES, PLAIN, WINE, cut, in_turn
@@ -66,6 +66,20 @@ def test_of_any_learner_is_predicting_and_learning_in_turn(batch_size, delay):
     assert result.fit_time > 0
     assert result.estimator.t_ == len(y) + 1  # the rows still waiting for their labels at the end are learnt, too
     assert not hasattr(sgd, "coef_")
+
+
+@pytest.mark.parametrize("batch_size", [1, 10])
+def test_of_any_learner_rows_count_by_their_weights(batch_size):
+    """Those of weight 0 teach nothing: what comes behind them, and before others, is not scored."""
+    X, y, weight = CANCER[0][:80] / CANCER[0].max(axis=0), CANCER[1][:80], np.linspace(0.5, 4.0, 80)
+    weight[:20] = 0.0
+    sgd = SGDClassifier(shuffle=False)
+    result = progressive_validation(sgd, X, y, sample_weight=weight, batch_size=batch_size)
+    predicted = in_turn(sgd, X[20:], y[20:], batch_size=batch_size, weight=weight[20:], classes=[0, 1])
+    assert result.n_scored == len(predicted) == 60 - batch_size
+    right = predicted == y[-len(predicted) :]
+    assert result.score == pytest.approx(np.average(right, weights=weight[-len(predicted) :]))
+    assert result.score != pytest.approx(right.mean())
 
 
 @pytest.mark.parametrize("kind", ["two classes", "softmax", "ovr", "regression", "two outputs"])
@@ -178,6 +192,17 @@ def test_a_column_of_targets_is_a_flat_array(estimator, delay):
     assert found.coverage == expected.coverage
     np.testing.assert_array_equal(found.alarms, expected.alarms)
     assert len(found.alarms) > 0
+
+
+def test_alarms_are_told_by_rows_of_the_stream():
+    """Those before the first that is scored are counted, too."""
+    X, y = CANCER[0][:120], (np.arange(120) >= 60).astype(int)
+    sgd = SGDClassifier(learning_rate="constant", eta0=1e-9, random_state=0)
+    result = progressive_validation(sgd, X, y, batch_size=20, false_alarm_rate=1e-3)
+    assert result.n_scored == 100
+    wrong = result.predictions["predict"] != y[20:]
+    np.testing.assert_array_equal(result.alarms, 20 + LossAlarm(1e-3).update(wrong))
+    assert len(result.alarms) > 0
 
 
 def test_alarms_of_several_labels():

@@ -268,6 +268,19 @@ def test_counts_are_judged_from_the_first_one_above_0_on(rng, size):
     np.testing.assert_allclose(search.cv_results_["mean_test_score"], scores, rtol=1e-9)
 
 
+@pytest.mark.parametrize("size", [600, 7])
+def test_candidates_are_judged_by_the_same_rows_though_some_predict_more_than_0_at_once(rng, size):
+    X, y = counts(rng)
+    y[:17] = 0.0
+    reg = NAGRegressor("poisson", clip=(0.5, 99.0))
+    search = ProgressiveSearch(reg, {"clip": [None, reg.clip]}, min_rows=10_000)
+    for i in range(0, 600, size):
+        search.partial_fit(X[i : i + size], y[i : i + size])
+    p = np.exp(clone(reg)._play(X, y)[:, 0])
+    expected = mean_poisson_deviance(y[18:], p[18:])  # as the other one predicts 0 up to row 17
+    assert -search.cv_results_["mean_test_score"][1] == pytest.approx(expected, rel=1e-9)
+
+
 def test_a_list_of_estimators(rng):
     X = rng.normal(size=(400, 3))
     y = (X[:, 0] + 0.3 * rng.normal(size=400) > 0).astype(int)
@@ -337,6 +350,28 @@ def test_rows_of_weight_0_are_as_if_they_were_not_there(rng):
     for name in ("n_resources", "mean_test_score"):
         np.testing.assert_array_equal(found.cv_results_[name], expected.cv_results_[name])
     assert found.predict(X).tobytes() == expected.predict(X).tobytes()
+    weight *= rng.uniform(1.0, 9.0, len(y))  # by which the others count
+    counted = weight > 0
+    expected = ProgressiveSearch(candidates, **options).fit(X[counted], y[counted], sample_weight=weight[counted])
+    found = ProgressiveSearch(candidates, **options).fit(X, y, sample_weight=weight)
+    np.testing.assert_array_equal(found.cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"])
+    assert found.predict(X).tobytes() == expected.predict(X).tobytes()
+
+
+@pytest.mark.parametrize("counts", [[1.0, 1.0, 0.0], [0.0, 0.0, 0.0]])
+def test_unknown_classes_are_refused_whatever_their_rows_weigh(counts):
+    search = ProgressiveSearch(NAGClassifier(), {"eta0": [0.1, 1.0]})
+    with pytest.raises(ValueError, match="y contains 7, which is not one of classes"):
+        search.partial_fit(np.eye(3), [0, 1, 7], classes=[0, 1], sample_weight=counts)
+
+
+def test_nobody_leaves_before_anybody_is_judged():
+    search = ProgressiveSearch(NAGRegressor(), {"eta0": [1e-9, 1e-8, 0.1, 1.0]}, min_rows=1)
+    search.partial_fit(*(part[:1] for part in DIABETES))
+    assert search.n_candidates_ == 4
+    assert search.cv_results_["iter"].tolist() == [0, 0, 0, 0]
+    search.partial_fit(*(part[1:2] for part in DIABETES))
+    assert search.n_candidates_ == 2
 
 
 def test_rows_of_weight_0_in_tables_of_arrow():

@@ -99,6 +99,16 @@ def test_a_search_with_weights_and_workers(rng):
             alone = clone(learner).set_params(eta0=eta0).fit(X[train], y[train], sample_weight=weight[train])
             score = alone.score(X[test], y[test], sample_weight=weight[test])
             assert ours.cv_results_[f"split{i}_test_score"][j] == score
+    best = ours.best_estimator_
+    assert ours.score(X, y, weight) == best.score(X, y, weight) != best.score(X, y)
+
+
+def test_learning_rates_that_fail_share_the_last_rank():
+    search, of_fold = NAGRegressorCV(), ([0.5, np.nan, 0.7, np.nan], [0.0] * 4, [0.0] * 4)
+    with pytest.warns(FitFailedWarning, match=r"eta0 in \(2, 4\)"):
+        search._collect([1.0, 2.0, 3.0, 4.0], [of_fold] * 2)
+    assert search.cv_results_["rank_test_score"].tolist() == [2, 3, 1, 3]
+    assert search.eta0_ == 3.0
 
 
 def own_score(estimator, X, y):

@@ -193,6 +193,32 @@ def test_what_cuts_explain_is_the_variance_between_their_halves():
     np.testing.assert_allclose(explained(trees, block.mean(axis=0), weight), expected, rtol=1e-9)
 
 
+def test_importance_does_not_depend_on_the_units_of_functions(rng):
+    cells = OnlineCells(n_trees=6, depth=3, random_state=0).fit(rng.normal(size=(400, 3)))
+    rows, weight = rng.dirichlet(np.ones(90)), rng.normal(size=(2, 90))
+    expected = cells._importance(rows, weight)
+    np.testing.assert_allclose(cells._importance(rows, weight * [[1.0], [2.0**-600]]), expected, rtol=1e-12)
+    np.testing.assert_allclose(expected.sum(), 1.0)
+
+
+def test_columns_of_late_values_are_as_important_as_they_were_at_least(monkeypatch, rng):
+    lengths_given = []
+
+    def grown(n_gaps, length, *args):
+        lengths_given.append(length)
+        return grow(n_gaps, length, *args)
+
+    cells = OnlineCells(n_trees=4, depth=2, random_state=0).fit(rng.normal(size=(400, 2)))
+    own = Knots.of(rng.normal(size=(400, 1)), 256)
+    monkeypatch.setattr("sklearn_nag.preprocessing._cells.grow", grown)
+    monkeypatch.setattr(OnlineCells, "_news", lambda self, late: dict.fromkeys(late, (own, 0.5)))
+    for late in ((), (0,), (1,)):
+        clone(cells)._focus(cells, np.array([1.0, 0.1]), late=late)
+    before, of_first, of_second = lengths_given
+    np.testing.assert_array_equal(of_first, before)  # entropy 0.5 would make less of it
+    assert of_second[1] > before[1]
+
+
 def test_models_of_other_trees_cannot_be_merged():
     X = np.random.default_rng(0).normal(size=(100, 3))
     cells = OnlineCells(n_trees=8, depth=3, first_rows=100, random_state=0).fit(X)

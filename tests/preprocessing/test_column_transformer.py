@@ -573,6 +573,13 @@ def test_whole_numbers_that_floats_do_not_tell_apart_are_words_of_their_own(tabl
         assert [list(words) for words in known] == [list(map(str, ids)), ["1", "2"]]
 
 
+def test_large_numbers_are_words_of_their_own_beside_a_transformer_that_takes_them_as_numbers():
+    frame = pd.DataFrame({"id": [2**53, 2**53 + 1, 2**53 + 2]})
+    parts = [("means", OnlineImputer(), ["id"]), ("words", OnlineOneHotEncoder(9), ["id"])]
+    columns = OnlineColumnTransformer(parts).fit(frame)
+    assert list(columns.named_transformers_["words"].categories_[0]) == list(map(str, frame["id"]))
+
+
 def test_words_of_small_numbers_and_booleans_stay_beside_large_numbers():
     frame = pd.DataFrame({"id": [2**60, 2**60 + 1], "flag": [True, False], "size": [1.0, 0.5], "town": ["Rome", None]})
     for names in (["id", "flag", "size", "town"], ["flag", "size"]):
@@ -608,6 +615,13 @@ def test_infinity_in_arrays_is_refused(as_rows, infinite):
         OnlineColumnTransformer([("same", "passthrough", [2, 1])]).fit(rows)
     got = OnlineColumnTransformer([("same", "passthrough", [2, 0])]).fit_transform(rows)
     np.testing.assert_array_equal(got.toarray() if sparse.issparse(got) else got, [[2.0, 1.0], [np.nan, 1.0]])
+    columns = OnlineColumnTransformer([("same", "passthrough", [2, 1])], mismatch="fill").fit(
+        as_rows([[1.0, 2.0, 3.0]])
+    )
+    with pytest.warns(UserWarning, match="infinity in column 1; it is taken as missing"):
+        got = columns.transform(rows)
+    np.testing.assert_array_equal(got.toarray() if sparse.issparse(got) else got, [[2.0, np.nan], [np.nan, np.nan]])
+    assert np.isinf(rows.data if sparse.issparse(rows) else rows).any()  # they are as they were
 
 
 @pytest.mark.parametrize("other", [[1], datetime.timedelta(1), datetime.time(1), 1j, {"a": 1}])
@@ -754,6 +768,13 @@ def test_names_that_are_alike_become_distinct():
         plain = clone(columns).set_params(verbose_feature_names_out=False).set_output(transform=output)
         own = list(plain.fit_transform(marked).columns)
         assert own == ["a", *(f"i__missingindicator_a{n}" for n in ("", "_2")), "missingindicator_missingindicator_a"]
+
+
+def test_places_from_the_end_are_taken_once(rng):
+    X = rng.normal(size=(5, 3))
+    columns = OnlineColumnTransformer([("last", "passthrough", [-1])], remainder="passthrough").fit(X)
+    assert columns.transformers_ == [("last", "passthrough", [2]), ("remainder", "passthrough", [0, 1])]
+    np.testing.assert_array_equal(columns.transform(X), X[:, [2, 0, 1]])
 
 
 def test_slices_of_names():

@@ -350,6 +350,17 @@ def test_categories_that_have_become_numbers_are_numbers():
     assert read_table(table).columns[0].is_nominal
     numbers = table.column("a").chunk(0).dictionary_decode().cast(pa.float64())
     assert not read_table(table.set_column(0, "a", numbers)).columns[0].is_nominal
+    [column] = read_table(table.set_column(0, "a", numbers.cast(pa.int64()))).columns  # as some files have them
+    assert (column.kind, column.head().kind) == (WORDS, WORDS)
+    assert column.is_nominal == column.head().is_nominal
+
+
+@pytest.mark.parametrize("n_unused", [0, 9])
+def test_categories_are_taken_apart_by_what_rows_have(n_unused):
+    entries = [1, "x", 2.5, *range(20, 20 + n_unused)]
+    column = read_table(pd.DataFrame({"c": pd.Categorical([2.5, "x", 1, 1], entries)})).columns[0]
+    parts = {part.kind: (np.flatnonzero(rows).tolist(), part.words().tolist()) for rows, part in column.apart()}
+    assert parts == {NUMBERS: ([0, 2, 3], ["2.5", "1", "1"]), WORDS: ([1], ["x"])}
 
 
 def test_numbers_beside_dates_are_words_as_they_are_beside_words():

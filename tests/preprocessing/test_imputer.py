@@ -16,6 +16,7 @@ import sklearn_nag
 from sklearn_nag import NAGRegressor
 from sklearn_nag.preprocessing import OnlineImputer, make_online_pipeline
 from sklearn_nag.preprocessing._base import merged
+from sklearn_nag.preprocessing._imputer import Means
 
 from ..checks import run_check
 from ..kernels.helpers import KERNELS
@@ -88,6 +89,25 @@ def test_merged_means_of_far_values():
     expected = float(sum(map(Fraction, ends)) / 4)
     for order in (shards, shards[::-1]):
         np.testing.assert_allclose(merged(order).statistics_, [expected], rtol=1e-14)
+
+
+def test_means_of_merged_models_keep_their_digits_where_one_has_no_value():
+    far = [OnlineImputer().fit([[2.0**52 + i, 1.0]]) for i in (0, 1, 1)]
+    none = OnlineImputer().fit([[NAN, 1.0]])
+    with pytest.warns(UserWarning, match="have seen no value of column"):
+        found = merged([*far, none])
+    assert found._state.known.origin.tolist() == [2.0**52, 1.0]
+    assert found._state.known.total.tolist() == [2.0, 0.0]
+
+
+def test_a_mean_between_others_is_by_what_each_has_seen_since(rng):
+    base = OnlineImputer().fit([[1.0, 3.0], [5.0, 5.0]])
+    parts = [np.c_[rng.normal(size=n), np.full(n, NAN)] for n in (3, 9)]
+    models = [copy.deepcopy(base).partial_fit(rows) for rows in parts]
+    means = Means.between([model._state.known for model in models], base._state.known)
+    expected = 0.25 * models[0].statistics_[0] + 0.75 * models[1].statistics_[0]
+    np.testing.assert_allclose(means.values(), [expected, 4.0])
+    assert means.n_values.tolist() == [14, 2]
 
 
 @settings(max_examples=50, deadline=None)
@@ -270,6 +290,12 @@ def test_words_fill_batches_without_words():
     assert imputer.transform([[NAN]]).tolist() == [["a"]]
     assert imputer.transform([[3.0]]).tolist() == [["3"]]
     assert imputer.learn_transform([[3.0], [NAN]]).tolist() == [["3"], ["a"]]
+
+
+def test_no_more_values_are_counted_of_merged_models(monkeypatch):
+    monkeypatch.setattr("sklearn_nag.preprocessing._imputer._MOST_VALUES", 3)
+    parts = [OnlineImputer("most_frequent").fit(rows) for rows in ([["a"], ["b"], ["b"]], [["c"], ["d"], ["d"]])]
+    assert merged(parts)._state.known.counts == ({"b": 2, "d": 2, "a": 1},)
 
 
 def test_merged_columns_without_values_are_filled_as_before():

@@ -349,6 +349,16 @@ def test_frames_between_steps(rows):
         pipeline.predict(frame[["c", "a", "b"]])
 
 
+def test_a_pipeline_that_tells_steps_fits_them_by_its_own_parameters(rows, capsys):
+    pipeline = OnlinePipeline(
+        [("scale", StandardScaler()), ("last", Ahead())], verbose=True, transform_input=["others"]
+    )
+    fits = pipeline._telling([])
+    assert fits.transform_input == ["others"]
+    pipeline.set_params(transform_input=None).fit(rows[0] if isinstance(rows, tuple) else rows)
+    assert "Processing last" in capsys.readouterr().out
+
+
 def test_is_a_pipeline():
     assert issubclass(OnlinePipeline, Pipeline)
     pipeline = make_online_pipeline(Centred(), Centred())
@@ -394,6 +404,12 @@ def test_steps_that_want_to_know_it_are_told_which_columns_hold_numbers(way):
     assert sorted(numeric_names(pipeline, pipeline["ahead"].told_)) == known
     assert pipeline["learn"].told_.tolist() == pipeline["ahead"].told_.tolist()  # which a scaler does not move
     assert pipeline[0].get_feature_names_out().size > len(known)
+
+
+def test_curves_that_learn_a_stream_are_told_which_columns_hold_numbers():
+    pipeline = OnlinePipeline([*prepare(MIXED).steps, ("curves", OnlineCurves(n_knots=2, first_rows=2))])
+    pipeline.learn_transform(MIXED)
+    assert len(pipeline["curves"].knots_) == len(pipeline[0].numeric_outputs_) > 0
 
 
 def test_positions_count_through_passed_and_foreign_columns():

@@ -65,6 +65,8 @@ NUMBERS_LEFT_OUT = "left out: whole numbers that name rows (kinds={'c': 'numbers
         (np.arange(N) + 1000, NUMBERS_LEFT_OUT),
         (RNG.integers(10**7, 10**8, N), NUMBERS_LEFT_OUT),
         (RNG.integers(10**14, 10**15, N), NUMBERS_LEFT_OUT),
+        (999_999 - 7 * np.arange(50), NUMBERS_LEFT_OUT),  # of six digits, in as few rows as tell it
+        (10**11 + 7 * np.arange(20), NUMBERS_LEFT_OUT),  # of twelve
         (FEW_AGAIN, NUMBERS_LEFT_OUT),
         (
             pd.to_timedelta(np.arange(N), unit="s"),
@@ -133,7 +135,17 @@ def test_names_of_columns_that_name_rows():
 
 
 @pytest.mark.parametrize(
-    "values", [[1, 5, 9, 20] * 40, [10**15, 10**15 + 7] * 40, RNG.normal(size=200), [10**6, 7, 999] * 20]
+    "values",
+    [
+        [1, 5, 9, 20] * 40,
+        [10**15, 10**15 + 7] * 40,
+        RNG.normal(size=200),
+        [10**6, 7, 999] * 20,
+        np.r_[FEW_AGAIN[:255], FEW_AGAIN[:45]],  # of which more come again
+        FEW_AGAIN // 10 * 10,  # which are round
+        99_999 - 7 * np.arange(200),  # all different, but of five digits
+        99_999_999_999 - 7_000_000 * np.arange(20),  # of fewer digits than names of rows have where rows are few
+    ],
 )
 def test_quantities_stay_numbers(values):
     said, transformer = chosen(values)
@@ -250,6 +262,8 @@ def test_many_words_are_hashed_and_text_is_cut():
     said, transformer = chosen([f"n{i}" for i in range(150)] * 2)
     assert said == "150 words, hashed"
     assert isinstance(transformer, HashingEncoder)
+    for n, kind in (98, OnlineOneHotEncoder), (99, HashingEncoder):  # a missing word, and others, need a column
+        assert isinstance(chosen([f"n{i}" for i in range(n)] * 3)[1], kind)
     texts = [" ".join(RNG.choice(["a", "good", "bad", "film", "one", "more"], 6)) for _ in range(N)]
     said, transformer = chosen(texts)
     assert said.endswith("6.0 words each), as hashed words and pairs, by tf-idf")

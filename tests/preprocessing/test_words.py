@@ -205,6 +205,8 @@ def test_merging():
     assert merged([one, other])._state.counts == ({"a": 1, "b": 2},)
     some = [HashingEncoder(64, max_names=1).partial_fit(words) for words in ([["a"], ["b"]], [["b"], ["c"]])]
     assert merged(some)._state.counts == ({"b": 2},)  # there are more than twice as many words
+    some = [HashingEncoder(64, max_names=1).partial_fit(words) for words in ([["a"]], [["b"]])]
+    assert merged(some)._state.counts == ({"a": 1, "b": 1},)
 
 
 def test_words_stay_in_the_columns_of_the_parameters_that_they_were_learnt_by():

@@ -11,6 +11,7 @@ import pytest
 from sklearn_nag import NAGRegressor
 from sklearn_nag.preprocessing import DateEncoder, prepare
 from sklearn_nag.streams import _csv, fit_stream, read_batches
+from sklearn_nag.streams._features import _few_that_are_no_numbers
 
 from ..pairs import every_pair
 
@@ -181,6 +182,9 @@ def test_hexadecimal_numbers_are_words(frames, csv_file, blocks):
         assert rows[0][0].column("colour").to_pylist()[:2] == ["0x00", "0X01"]
     y = np.concatenate([y for _, y in read_batches(path, "colour", frames=frames)])
     assert y[:8].tolist() == ["0x00", "0X01", "0x02", "0X03", "0x04", "0X05", "0x06", "-0X07"]
+    for mark in "xX":  # where all are written alike
+        ((_, y),) = read_batches(csv_file(f"a,y\n1,0{mark}1F\n2,0{mark}20\n", "alike.csv"), "y", frames=frames)
+        assert y.tolist() == [f"0{mark}1F", f"0{mark}20"]
     sizes = [X.column("x").to_pylist() for X, _ in read_batches(path, "colour", frames=True)]
     assert [*itertools.chain(*sizes)][:2] == [0.0, 1.0]
 
@@ -236,6 +240,25 @@ def test_types_of_many_columns_are_those_of_few(n_columns, csv_file):
         list(read_batches(csv_file("\n".join([",".join(names), *[",".join(["1", "", *["2"] * (n_columns - 2)])] * 2]))))
 
 
+@pytest.mark.parametrize("block", range(3, 12))
+def test_ends_of_lines_that_blocks_cut_are_single_ones(block, csv_file, monkeypatch):
+    """In a file of one column another one would be a missing value."""
+    monkeypatch.setattr(_csv, "_BLOCK", block)
+    monkeypatch.setattr(_csv, "_SAMPLE", block)
+    words = [f"w{i}" for i in range(30)]
+    path = csv_file("\r\n".join(["word", *words]) + "\r\n")
+    assert [word for X, _ in read_batches(path, frames=True) for word in X.column(0).to_pylist()] == words
+
+
+@pytest.mark.parametrize("bom", ["", "\ufeff"])
+def test_a_mark_of_byte_order_belongs_to_the_file_and_not_to_a_word(bom, csv_file, monkeypatch):
+    monkeypatch.setattr(_csv, "_BLOCK", 9)
+    path = csv_file(f"{bom}w,y\n\ufeffa,1\n\ufeffa,2\n\ufeffa,3\n")
+    assert [X.columns[0].to_pylist() for X, _ in read_batches(path, "y", frames=True, batch_size=1)] == [
+        ["\ufeffa"]
+    ] * 3
+
+
 @pytest.mark.parametrize("n_columns", [5, _csv._MANY + 1])
 def test_frames_have_digits_with_leading_zeros_as_words(n_columns, csv_file):
     start = 12345678901234567890  # beyond int64
@@ -261,6 +284,14 @@ def test_frames_have_digits_with_leading_zeros_as_words(n_columns, csv_file):
     assert set(map(str, X.schema.types)) == {"double"}
     ((_, y),) = read_batches(path, "number", frames=True)
     assert y.tolist() == [7.0, 1.5, 2.0, 3.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "has_one"),
+    [(b"09,1\n", True), (b"1;00\n", True), (b'1\n"01"\n', True), (b"0.5\n10\n0\n", False), (b"100,0:1,a01\n", False)],
+)
+def test_fields_with_leading_zeros_are_seen(text, has_one):
+    assert _csv._has_leading_zero(text, ";" if b";" in text else ",") == has_one
 
 
 def test_a_later_file_has_words_where_the_first_has_digits_with_leading_zeros(csv_file):
@@ -341,6 +372,27 @@ def test_times_of_a_zone_are_what_its_clock_shows(csv_file, monkeypatch):
     assert set(np.concatenate([hour[:, 0] if hour.ndim == 2 else hour for hour in hours])) == {0}
 
 
+def test_targets_stay_what_they_are_in_the_first_rows(csv_file, monkeypatch):
+    monkeypatch.setattr(_csv, "_SAMPLE", 64)
+    path = csv_file("\n".join(["a,y", *(f"{i},{i}.5" for i in range(40)), "40,late", "41,1"]))
+    with pytest.raises(ValueError, match="column 'y', data row 41: .*'late'"):
+        list(read_batches(path, "y", frames=True))
+
+
+def test_missing_numbers_may_have_blanks_before_them(csv_file, monkeypatch):
+    monkeypatch.setattr(_csv, "_SAMPLE", 64)
+    path = csv_file("\n".join(["a,y", *(f"{i}.5,1" for i in range(40)), "   n/a,1", "   ,1", "7,1"]))
+    tables = [X for X, _ in read_batches(path, "y", frames=True)]
+    assert {str(X["a"].type) for X in tables} == {"double"}
+    assert [value for X in tables for value in X["a"].to_pylist()][39:] == [39.5, None, None, 7.0]
+
+
+def test_times_of_the_day_are_words(csv_file):
+    ((X, _),) = read_batches(csv_file("at,y\n10:30:00,1\n23:59:59,2\n"), "y", frames=True)
+    assert X["at"].to_pylist() == ["10:30:00", "23:59:59"]
+    assert prepare(X)["columns"].fit_transform(X).toarray()[:, 0].tolist() == [10.5 / 24, 86399 / 86400]
+
+
 def test_booleans_before_and_behind_another_word_are_such(csv_file, monkeypatch):
     monkeypatch.setattr(_csv, "_BLOCK", 300)
     monkeypatch.setattr(_csv, "_SAMPLE", 300)
@@ -397,6 +449,8 @@ def test_words_that_are_no_column(csv_file, columns):
             list(read_batches(path, "y", words=words, columns=columns, frames=True))
     (X, _), *others = read_batches([path, later], "y", words=["zip", "x"], columns=["zip"], frames=True)
     assert [X["zip"].to_pylist(), *(more["zip"].to_pylist() for more, _ in others)] == [["1"], ["2"]]
+    settings = [read_batches(path, "y", words=words).settings for words in (["zip", "x"], ["x", "zip"])]
+    assert settings[0] == settings[1]  # so that a checkpoint knows them again
     assert [y.tolist() for _, y in read_batches(path, "y", words=["y"], columns=columns)] == [["0"]]
 
 
@@ -410,3 +464,10 @@ def test_a_stray_word_among_numbers_is_told_of(csv_file):
     assert len(told) == 1
     with warnings.catch_warnings(action="error"):  # as somebody knows
         list(read_batches(path, "y", words=["a"]))
+    for n in 98, 99:  # with "oops" a hundred words, of which there may be more than of numbers
+        short = csv_file("\n".join(["a,y", *(f"{i}.5,0" for i in range(n)), "oops,1", "0.5,1"]))
+        with warnings.catch_warnings(record=True, action="always") as told:
+            list(read_batches(short, "y"))
+        assert len(told) == 0
+    for n, others in (198, ["oops", "ouch"]), (197, []):  # one of a hundred, and more
+        assert _few_that_are_no_numbers([*map(str, range(n)), "oops", "ouch"]) == others

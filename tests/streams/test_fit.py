@@ -12,13 +12,21 @@ import numpy as np
 import pytest
 import sklearn
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import SGDClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, QuantileTransformer, StandardScaler
 
 import sklearn_nag
-from sklearn_nag import HedgeClassifier, NAGClassifier, NAGRegressor, OnlineBootstrap, ScaleInvariantClassifier
+from sklearn_nag import (
+    HedgeClassifier,
+    NAGCellsRegressor,
+    NAGClassifier,
+    NAGRegressor,
+    OnlineBootstrap,
+    ScaleInvariantClassifier,
+)
 from sklearn_nag.constraints import L2Ball
 from sklearn_nag.model_selection import ProgressiveSearch
 from sklearn_nag.preprocessing import prepare
@@ -96,8 +104,13 @@ def test_shuffling_does_not_depend_on_the_cuts():
         )
     ])  # fmt: skip
     assert sorted(rows) == list(range(2000))
-    once = fit_stream(NAGClassifier(), Cuttable(77), classes=[0, 1], shuffle_buffer=300, random_state=3)
+    options = {"classes": [0, 1], "shuffle_buffer": 300, "random_state": 3}
+    once = fit_stream(NAGClassifier(), Cuttable(77), **options)
     np.testing.assert_array_equal(bits(once), bits(NAGClassifier().partial_fit(X[rows], Y[rows], classes=[0, 1])))
+    weight = RNG.uniform(1, 2, 2000)
+    once = fit_stream(NAGClassifier(), Cuttable(77, weight=weight), **options)
+    expected = NAGClassifier().partial_fit(X[rows], Y[rows], classes=[0, 1], sample_weight=weight[rows])
+    np.testing.assert_array_equal(bits(once), bits(expected))
 
 
 @pytest.mark.parametrize("kind", ["array", "frame", "sparse"])
@@ -537,6 +550,36 @@ def no_tqdm(monkeypatch):
     monkeypatch.setitem(sys.modules, "tqdm", None)
 
 
+def test_the_bar_shows_each_row_once_where_a_run_goes_on(tmp_path, monkeypatch):
+    """Also those that were learnt before, some of which share a batch with the next one where files have changed."""
+    shown = []
+
+    class Bar:
+        def show(self, n_rows, loss):
+            shown.append(n_rows)
+
+        def close(self):
+            pass
+
+    monkeypatch.setattr("sklearn_nag.streams._fit.progress_bar", lambda progress, total: Bar())
+    options = {"classes": [0, 1], "checkpoint": tmp_path / "run", "checkpoint_every": 100, "changed_files": True}
+    with pytest.raises(OSError, match="the disk is gone"):
+        fit_stream(NAGClassifier(), Cuttable(100, 100, 100, fails_after=3), **options)
+    assert shown == [100, 100, 100]
+    shown.clear()
+    bad = np.where(np.arange(2000)[:, None] == 400, np.nan, X)
+    with pytest.raises(ValueError, match="NaN") as failed:
+        fit_stream(NAGClassifier(), Cuttable(250, 250, rows=bad), **options)
+    assert failed.value.__notes__ == ["This is of a batch of 200 rows after the first 300."]
+    shown.clear()
+    fit_stream(NAGClassifier(), Cuttable(250, 250), **options)
+    assert shown == [250, 50, 200, 1500]
+    of_all = []
+    monkeypatch.setattr("sklearn_nag.streams._fit.progress_bar", lambda progress, total: of_all.append(total) or Bar())
+    fit_stream(NAGClassifier(), Batches(Cuttable(250).__iter__, 2000, True), classes=[0, 1], passes=2)
+    assert of_all == [4000]
+
+
 def test_without_tqdm_rich_shows_the_same(no_tqdm, capsys):
     pytest.importorskip("rich")
     fit_stream(NAGClassifier(), Cuttable(1000), classes=[0, 1], progress=True)
@@ -691,6 +734,21 @@ def test_errors_come_in_the_order_of_the_batches():
 def broken():
     raise OSError("the disk is gone")
     yield
+
+
+@pytest.mark.usefixtures("in_numpy")
+@pytest.mark.parametrize("lasting", [False, True])
+def test_learners_are_told_which_columns_hold_numbers(lasting, monkeypatch):
+    pd = pytest.importorskip("pandas")
+    monkeypatch.setattr("sklearn_nag.streams._fit._WORTH_A_THREAD", 1)
+    frame = pd.DataFrame({"x": X[:60, 0], "word": np.where(X[:60, 1] > 0, "a", "b")})
+    learner = NAGCellsRegressor(n_trees=2, depth=2, first_rows=20, focus_rows=None, random_state=0)
+    new = prepare(frame, learner)
+    parts = [(frame[i : i + 30], X[i : i + 30, 3]) for i in (0, 30)]
+    model = fit_stream(new, Batches(lambda: iter(parts), None, True, lasting=lasting))
+    np.testing.assert_array_equal(model[-1]._numeric, model[:-1].numeric_outputs_)
+    expected = clone(new).partial_fit(frame, X[:60, 3])
+    assert model.predict(frame).tobytes() == expected.predict(frame).tobytes()
 
 
 def test_tables_of_arrow_through_a_prepared_pipeline(tmp_path):

@@ -105,6 +105,9 @@ def test_every_source_gives_the_rows(name, tmp_path):
     if batches.repeatable:
         np.testing.assert_array_equal(gathered(batches)[0], X)
     assert batches.repeatable == (name not in ("reader", "generator"))
+    assert batches.lasting == (
+        name in ("parquet", "glob", "list", "csv", "csv.gz", "csv.bz2", "tsv")
+    )  # others may reuse
 
 
 def test_columns_are_taken_in_the_order_given(tmp_path):
@@ -112,6 +115,14 @@ def test_columns_are_taken_in_the_order_given(tmp_path):
         rows, target = gathered(read_batches(source, ["b", "a"], columns=["flag", "weight"]))
         np.testing.assert_array_equal(rows, FRAME[["flag", "weight"]].to_numpy(dtype=float))
         np.testing.assert_array_equal(target, FRAME[["b", "a"]])
+
+
+def test_globs_look_into_folders_and_are_in_order(tmp_path):
+    for number, folder in enumerate(("c", "b/d", "b", "")):
+        (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+        (tmp_path / folder / "rows.csv").write_text(f"x,y\n{number},0\n")
+    rows, _ = gathered(read_batches(str(tmp_path / "**" / "rows.csv"), "y"))
+    assert rows.ravel().tolist() == [1.0, 2.0, 0.0, 3.0]  # by their names: b/d, b, c and rows.csv
 
 
 @pytest.mark.parametrize("suffix", ["svm", "svm.gz", "svm.bz2"])
@@ -143,6 +154,16 @@ def test_targets_that_are_missing_in_svmlight(tmp_path, monkeypatch):
     for _ in range(2):
         rows, targets = gathered(batches)
         assert (rows.ravel().tolist(), targets.tolist(), batches.n_left_out) == ([1, 2, 4], [1, 2, 4], 2)
+
+
+def test_features_of_svmlight_are_counted_from_where_that_is_said(tmp_path):
+    """A file that has a feature 0 is not counted from 1, and one that lacks it may be counted from 0."""
+    (tmp_path / "rows.svm").write_text("1 0:1 2:3\n")
+    with pytest.raises(ValueError, match="its line 1: Invalid index 0"):
+        list(read_batches(tmp_path / "rows.svm", n_features=3, zero_based=False))
+    (tmp_path / "rows.svm").write_text("1 1:1 2:3\n")
+    rows, _ = gathered(read_batches(tmp_path / "rows.svm", n_features=3))
+    assert rows.tolist() == [[0.0, 1.0, 3.0]]
 
 
 @pytest.mark.parametrize("make", [lambda f: f, lambda f: f.astype({"colour": "category"}), pl.from_pandas])
@@ -482,6 +503,25 @@ def test_tables_with_other_columns_are_handed_on_where_that_is_asked_for():
     assert batches.head().to_pydict() == {"a": [1.0, None], "b": [None, "x"]}
     with pytest.raises(ValueError, match="mismatch='fill' needs frames=True, and no columns"):
         read_batches(frames, "y", mismatch="fill")
+    assert batches.settings["mismatch"] == "fill"  # by which a checkpoint tells these rows from others
+    assert "mismatch" not in read_batches(frames, "y", frames=True).settings  # as in those of earlier versions
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_columns_of_the_first_file_that_are_no_features_are_left_out_later(suffix, tmp_path):
+    paths = [tmp_path / f"{name}.{suffix}" for name in "ab"]
+    for path, columns in zip(paths, (["a", "b", "y"], ["b", "y", "c"])):
+        frame = pd.DataFrame(np.arange(12.0).reshape(4, 3) % 5, columns=columns)
+        frame.to_csv(path, index=False) if suffix == "csv" else frame.to_parquet(path)
+    pipeline = read_batches(paths, "y", columns=["b"], frames=True).prepare()
+    assert pipeline.get_params()["columns__unused"] == ["a", "y"]
+
+
+def test_the_head_is_of_no_more_batches_than_it_needs(monkeypatch):
+    batches = read_batches(FRAME, "label", frames=True, batch_size=100)
+    assert [batches.head(n).num_rows for n in (1, 100, 101)] == [100, 100, 200]
+    monkeypatch.setattr("sklearn_nag.streams._read._BYTES_SHOWN", 1)
+    assert batches.head(101).num_rows == 100
 
 
 def test_frames_without_rows_settle_nothing():
@@ -519,6 +559,8 @@ def test_later_tables_may_have_nan_for_all_words_of_a_column(make, tmp_path):
     np.testing.assert_array_equal(rows[4:], rows[:2])
     with pytest.raises(ValueError, match="holds double in column 'word', which holds words in the first table"):
         list(read_batches(make([first, missing, first.assign(word=1.0)], tmp_path), "y"))
+    with pytest.raises(ValueError, match="holds double in column 'word', which holds words in the first table"):
+        list(read_batches(make([first, missing.assign(word=[np.nan, 1.0])], tmp_path), "y"))
 
 
 def test_numbers_where_the_first_table_has_words():
@@ -649,6 +691,8 @@ def test_words_that_are_no_column_of_a_table(tmp_path):
         assert X["key"].to_pylist() == ["a", "b"]
         with pytest.raises(ValueError, match=f"^{where} has no column 'kye'; its columns are 'x', 'y', 'key'"):
             list(read_batches(source, "y", words=["kye"], frames=True))
+    ((X, _),) = read_batches(frame, "y", columns=["x"], words=["key"])  # which nobody reads
+    assert X.tolist() == [[1.0], [2.0]]
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
@@ -900,3 +944,5 @@ def test_a_pipe_is_read_only_once(tmp_path):
             batches.prepare(NAGRegressor())
         with pytest.raises(ValueError, match="passes"):
             fit_stream(NAGRegressor(), batches, passes=2)
+    (tmp_path / "file.csv").write_text("x,y\n1,2\n")
+    assert not read_batches([tmp_path / "file.csv", tmp_path / "rows.csv"], "y").repeatable
