@@ -263,7 +263,7 @@ def unlearnable(n_rows: int, label: Callable[[np.ndarray], float]) -> tuple[np.n
     >>> import numpy as np
     >>> from sklearn_nag.regret import unlearnable
     >>> coins = np.random.default_rng(0)
-    >>> X, y, u = unlearnable(20, lambda x: coins.choice([-1.0, 1.0]))
+    >>> X, y, u = unlearnable(20, lambda x: float(coins.choice([-1.0, 1.0])))
     >>> margins = y * (X @ u)
     >>> bool(2 / 3 <= margins.min() and margins.max() <= 4 / 3)
     True
