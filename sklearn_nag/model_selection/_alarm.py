@@ -101,13 +101,13 @@ class LossAlarm:
         ValueError
             For losses that are not between 0 and 1.
         """
-        losses = np.atleast_1d(as_floats(losses, "losses"))
-        if losses.ndim != 1 or not ((losses >= 0.0) & (losses <= 1.0)).all():
+        values = np.atleast_1d(as_floats(losses, "losses"))
+        if values.ndim != 1 or not ((values >= 0.0) & (values <= 1.0)).all():
             raise ValueError("losses must be numbers between 0 and 1, one for each row.")
-        self._table, sounds = alarm.learn(self._table, losses, float(self.false_alarm_rate))
+        self._table, sounds = alarm.learn(self._table, values, float(self.false_alarm_rate))
         rows = np.flatnonzero(sounds)
         after = self.n_rows_ + rows + 1
-        self.n_rows_ += len(losses)
+        self.n_rows_ += len(values)
         self.alarms_ += after.tolist()
         self.half_lives_ += [alarm.HALF_LIVES[place - 1] for place in sounds[rows]]
         return after
