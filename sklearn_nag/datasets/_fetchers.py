@@ -260,7 +260,10 @@ def fetch_bank(
     request = _Request(data_home, download_if_missing, return_X_y, as_frame, n_retries, delay)
     table, source = request.table("bank", read_words, "bank-full.csv", delimiter=";", skiprows=1)
     _verify("bank", table[:, :-1], source)
-    target = np.isin(table[:, -1], ("yes", "2")).astype(np.int64)  # OpenML numbers the classes
+    codes = {"no": 0, "yes": 1, "1": 0, "2": 1}  # OpenML numbers the classes
+    if unknown := {*table[:, -1]} - {*codes}:
+        raise ValueError(f"the target of {source} has {min(unknown)!r}; it must be 'yes' or 'no'.")
+    target = np.array([codes[label] for label in table[:, -1]], dtype=np.int64)
     return request.result("bank", table[:, :-1], target, target_names=["no", "yes"])
 
 
@@ -520,7 +523,11 @@ def fetch_shuttle(
     rows = _subset("shuttle", subset)
     table, source = request.table("shuttle", read_numbers, "shuttle.trn")
     if source == "shuttle.trn":
-        table = np.concatenate([table, request.table("shuttle", read_numbers, "shuttle.tst")[0]])
+        rest, source_of_rest = request.table("shuttle", read_numbers, "shuttle.tst")
+        if source_of_rest == "shuttle.tst":
+            table = np.concatenate([table, rest])
+        else:  # which has all rows
+            table, source = rest, source_of_rest
     _verify("shuttle", table[:, :-1], source)
     return request.result("shuttle", table[rows, :-1], table[rows, -1].astype(np.int64))
 

@@ -101,7 +101,8 @@ class CoefficientsDisplay:
         learner, names = _learner_and_names(getattr(model, "estimator_", model), names)  # of OnlineBootstrap its own
         if not (hasattr(model, "coefficients") and hasattr(learner, "coefficients")):
             raise TypeError(
-                f"estimator must be a learner of this package, or a Pipeline that ends with one; got {model!r}."
+                "estimator must be a learner of this package that has coefficients, as linear ones and OnlineBootstrap "
+                f"of them, or a Pipeline that ends with one; got {model!r}."
             )
         table = model.coefficients(names, as_frame=False)
         weights = table.unit_free_weight.reshape(-1, learner.n_features_in_)

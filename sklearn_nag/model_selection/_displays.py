@@ -61,9 +61,12 @@ def _by_estimator(reports):
 
 def _class_name(item):
     """Name of the class of a learner, or of the one that a result or a search is about."""
-    searched = getattr(item, "estimator", None)
+    of_search = [getattr(item, "estimator", None)]
     swept = [] if isinstance(item, BaseEstimator) else getattr(item, "estimators", [])
-    return type(learner_of(searched or next(filter(None, swept), item))).__name__
+    found = (
+        learner for learner in [*of_search, *swept] if learner is not None
+    )  # ensembles not fitted are neither true nor false
+    return type(learner_of(next(found, item))).__name__
 
 
 def _has_losses(found):
@@ -77,9 +80,10 @@ def _has_losses(found):
 
 
 def short(name):
-    """A name as it is drawn: a long one without its middle."""
+    """A name as it is drawn: a long one without its middle, and dollars as they are, not as the ends of formulas."""
     name, half = str(name), _LONGEST_NAME // 2 - 1
-    return name if len(name) <= _LONGEST_NAME else f"{name[:half]}...{name[-half:]}"
+    name = name if len(name) <= _LONGEST_NAME else f"{name[:half]}...{name[-half:]}"
+    return name.replace("$", r"\$")
 
 
 def name_places(ax, names, largest, what):
@@ -212,7 +216,8 @@ class EtaSweepDisplay:
         ----------
         sweeps : EtaSweep, fitted search, or a list or dict of these
             Results of `eta_sweep`, or searches such as GridSearchCV, of any learner, that varied one parameter, by one
-            score. A dict names them; otherwise their learners' classes do.
+            score; of successive halving the last iteration is drawn. A dict names them; otherwise their learners'
+            classes do.
         metric : {"error", "loss"}, optional
             What to show: of results of `eta_sweep` the progressive error or loss, of searches 1 minus the score or the
             negative score, which is either of a `ProgressiveSearch` with ``loss="zero_one"``. By default the loss where
@@ -265,6 +270,8 @@ class EtaSweepDisplay:
                 raise ValueError(f'the sweep {name!r} is of a regressor, which has no metric="error"; use "loss".')
             found = [eta0s, errors]
         order = np.argsort(eta0s)
+        if "iter" in getattr(sweep, "cv_results_", {}):  # of successive halving; scores before are of fewer rows
+            order = order[np.equal(results["iter"], max(results["iter"]))[order]]
         return [what, *(np.asarray(values)[order] for values in found)]
 
     @classmethod
@@ -601,8 +608,9 @@ class ValidationLossDisplay:
         for name, losses in self.curves.items():
             if losses.ndim != 1 or not losses.size:
                 raise ValueError(
-                    f"{name!r} has no validation losses: fit notes them where early_stopping='auto' searches for the "
-                    "number of passes."
+                    f"{name!r} has no validation losses: fit notes them where it searches for the number of passes, by "
+                    "early_stopping='auto' of linear learners, and max_iter='auto' of NAGCellsClassifier and "
+                    "NAGCellsRegressor."
                 )
         self.best_ = {name: _least(losses) + 1 for name, losses in self.curves.items()}
 

@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from ..estimators._online import OnlineLinear
 from ..estimators._parameters import check_number, learner_of, shown
 from ..estimators._validation import class_codes
-from ..preprocessing import OnlineCells, OnlineCurves, OnlineProducts
+from ..preprocessing import (
+    DateEncoder,
+    HashingEncoder,
+    OnlineCells,
+    OnlineColumnTransformer,
+    OnlineCurves,
+    OnlineOneHotEncoder,
+    OnlineOrdinalEncoder,
+    OnlineProducts,
+)
 from ..preprocessing._base import names_in
 from ..preprocessing._cells import mean_effects
+from ..preprocessing._dates import PARTS
 from ..preprocessing._knots import Knots, KnotTransformer
 from ..preprocessing._numpy_rows import gaps, hats
 from ._displays import _axes_or_new, _learner_and_names, short
@@ -81,7 +92,8 @@ class EffectsDisplay:
     there. This is scikit-learn's ``partial_dependence(method="recursion")``. So cells that columns share are
     averaged over: two columns that matter only together have flat effects, and the pair shows what they do. Where
     columns go together, as sizes of one thing do, an effect mixes those of its neighbours, and a pair has effects
-    where there are no rows.
+    where there are no rows. Columns that number words or parts of dates, as those of `prepare` do, have the effects of
+    their columns of ones and zeros besides.
 
     Effects are those of decision values: predictions of regressors, before they are clipped, logarithms of predicted
     means of counts, log odds of classifiers. Of several learners, which are mixed, the effect is the mean by their
@@ -124,7 +136,7 @@ class EffectsDisplay:
             Columns and pairs of columns: in a Pipeline, of those that the steps before give. By default the
             ``max_features`` columns of the largest effects, by standard deviation, the largest first.
         target : object, optional
-            The class, where there are more than two, or the number of the output, where there are several.
+            The class, where there are more than two, or the number of the output or label, where there are several.
         max_features : int, default=6
             How many columns there are by default.
 
@@ -230,8 +242,10 @@ class _Model:
     def __init__(self, estimator, target):
         check_is_fitted(estimator)
         learner, pipelines = learner_of(estimator), []
+        before = [] if learner is estimator else [step for _, step in estimator.steps[:-1]]
         if isinstance(learner, OnlineLinear) and learner is not estimator:
             pipelines, shares = [estimator[-2:]], np.ones((1, 1))
+            before.pop()
         elif hasattr(learner, "_weights_by_group"):
             pipelines, shares = learner.estimators_, learner._weights_by_group()
         parts = [self._read(pipeline) for pipeline in pipelines]
@@ -254,7 +268,15 @@ class _Model:
         self.parts = [(share, *part) for share, part in zip(shares, parts) if share > 0]
         if first._state.knots is None:
             raise ValueError(f"there are no knots yet: the model has not seen first_rows={first.first_rows} rows.")
-        self.knots = first.knots_
+        self.ones = _ones_of(before[-1]) if before and isinstance(before[-1], OnlineColumnTransformer) else {}
+        known = zip(*(step.knots_ for step, _ in parts if isinstance(step, KnotTransformer)))
+        self.knots = [own[0] if len(own[0]) > 2 else max(own, key=len) for own in known]  # later cells may have more
+        line = parts[0][1]
+        for place, column in enumerate(self.columns):
+            if column in self.ones:
+                self.knots[place] = self.ones[column][0]
+            elif len(self.knots[place]) == 1 and line._state.rule.centred:  # what does not vary has no effect
+                self.knots[place] = line.mean_[column] + line.scale_[column] * np.array([-1.0, 1.0])
 
     @staticmethod
     def _read(pipeline):
@@ -290,6 +312,10 @@ class _Model:
         coef = learner.coef_
         coef = coef[[self.which]].toarray()[0] if sparse.issparse(coef) else np.atleast_2d(coef)[self.which]
         effect = points @ coef[seen.columns[places]]
+        for column, numbers in zip(seen.columns[places], points.T):
+            if column in self.ones:
+                known, beside, ones = self.ones[column]
+                effect += (ones @ coef[beside])[np.searchsorted(known, numbers)]
         if isinstance(transformer, OnlineProducts):
             values = np.tile(transformer.means_, (len(points), 1))  # others deviate by 0, so their products are 0
             values[:, places] = points
@@ -311,6 +337,31 @@ class _Model:
         return effect
 
 
+def _ones_of(step):
+    """Of columns that number words or parts of dates, by place, the numbers and the ones that these have beside.
+
+    The ones are a slice of the columns that the step makes, and for each number a row of these.
+    """
+    found, starts = {}, np.add.accumulate([0, *step._widths])
+    parts = list(zip(step.transformers_, starts))
+    for ((_, own, places), start), ((_, other, others), begin) in product(parts, repeat=2):
+        if isinstance(own, OnlineOrdinalEncoder) and isinstance(other, OnlineOneHotEncoder | HashingEncoder):
+            for i, (place, words) in enumerate(zip(places, own.categories_)):
+                if place in others:
+                    rows = np.full((len(words), len(others)), None)
+                    rows[:, others.index(place)] = words
+                    ones, _ = other._made_of(rows)
+                    found[start + i] = np.arange(float(len(words))), slice(begin, begin + ones.shape[1]), ones
+        elif isinstance(own, DateEncoder) and isinstance(other, DateEncoder) and other.one_hot and not own.one_hot:
+            widths = [len(PARTS[part]) for part in other.parts]
+            for i, (place, part) in enumerate(product(places, own.parts)):
+                if place in others and part in other.parts and part != "days":
+                    numbers = np.arange(len(PARTS[part])) + float(part in ("month", "day"))
+                    at = begin + others.index(place) * sum(widths) + sum(widths[: other.parts.index(part)])
+                    found[start + i] = numbers, slice(at, at + len(numbers)), np.eye(len(numbers))
+    return found
+
+
 def _knots_of(knots):
     """`Knots` of some columns by those of each."""
     starts = np.add.accumulate([0, *map(len, knots)], dtype=np.int64)
@@ -327,10 +378,11 @@ def _place_of_target(estimator, learner, target):
     n = len(learner.intercept_)
     if n == 1:
         return 0
+    kind = learner._kind_of_target
     if target is None:
-        raise ValueError(f"target must name one of {n} {'classes' if is_classifier(estimator) else 'outputs'}.")
-    if is_classifier(estimator):
+        raise ValueError(f"target must name one of {n} {'classes' if kind == 'class' else f'{kind}s'}.")
+    if kind == "class":
         return int(class_codes(np.asarray([target]), estimator.classes_)[0])
     if target not in range(n):
-        raise ValueError(f"target is {shown(target)}; there are the outputs 0 to {n - 1}.")
+        raise ValueError(f"target is {shown(target)}; there are the {kind}s 0 to {n - 1}.")
     return int(target)

@@ -109,6 +109,27 @@ def test_openml(name, with_target, tmp_path, rng, expect, monkeypatch):
     assert asked["data_home"] == tmp_path / "empty"
 
 
+def test_shuttle_is_that_of_openml_where_a_file_is_missing(tmp_path, rng, expect, monkeypatch):
+    pd = pytest.importorskip("pandas")
+    data, target = made_up("shuttle", tmp_path, rng)
+    sized("shuttle", expect, data)
+    (tmp_path / "shuttle.tst").unlink()
+    found = Bunch(data=pd.DataFrame(data), target=pd.Series(target))
+    monkeypatch.setattr(_fetchers, "fetch_openml", lambda **options: found)
+    X, y = datasets.fetch_shuttle(subset="all", data_home=tmp_path, return_X_y=True)
+    np.testing.assert_array_equal(X, data)
+    np.testing.assert_array_equal(y, target)
+
+
+def test_other_targets_of_bank_are_told(tmp_path, rng, expect):
+    data, _ = made_up("bank", tmp_path, rng)
+    sized("bank", expect, data)
+    file = tmp_path / "bank-full.csv"
+    file.write_text(file.read_text().replace('"yes"', '"YES"'))
+    with pytest.raises(ValueError, match="the target of bank-full.csv has 'YES'; it must be 'yes' or 'no'"):
+        datasets.fetch_bank(data_home=tmp_path)
+
+
 @pytest.mark.parametrize("suffix", ["", ".gz", ".bz2", ".zip"])
 @pytest.mark.parametrize("name", FILES)
 def test_files(name, suffix, tmp_path, rng, expect):

@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.ensemble import GradientBoostingClassifier
+from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.linear_model import SGDClassifier
 from sklearn.metrics import make_scorer, mean_squared_error
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, HalvingGridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
@@ -125,6 +127,23 @@ def test_searches_of_other_learners_are_drawn(pyplot):
     several = GridSearchCV(SGDClassifier(), {"alpha": [1.0], "eta0": [1.0]}, cv=2).fit(X, y)
     with pytest.raises(ValueError, match="varies 2 parameters"):
         EtaSweepDisplay.from_sweeps(several)
+
+
+def test_searches_of_ensembles_are_drawn(pyplot):
+    X, y = (rows[:150] for rows in CANCER)
+    search = GridSearchCV(GradientBoostingClassifier(n_estimators=2), {"learning_rate": [0.1, 1.0]}, cv=2).fit(X, y)
+    assert list(EtaSweepDisplay.from_sweeps(search).curves) == ["GradientBoostingClassifier"]
+
+
+def test_of_halving_searches_the_last_iteration_is_drawn(pyplot):
+    learner, grid = NAGClassifier(max_iter=1, random_state=0), {"eta0": [0.01, 100.0, 0.1, 1.0]}
+    search = HalvingGridSearchCV(learner, grid, cv=2, factor=2, min_resources=200, random_state=0).fit(*CANCER)
+    results = search.cv_results_
+    assert np.array_equal(results["iter"], [0, 0, 0, 0, 1, 1])
+    eta0s, errors = EtaSweepDisplay.from_sweeps(search).curves["NAGClassifier"]
+    order = np.argsort(results["param_eta0"][4:])
+    np.testing.assert_array_equal(eta0s, results["param_eta0"][4:][order])
+    np.testing.assert_array_equal(errors, 1 - results["mean_test_score"][4:][order])
 
 
 @pytest.mark.parametrize(
@@ -315,6 +334,24 @@ def test_names_that_are_long_lose_their_middle(pyplot):
     for display in (ProgressiveLossDisplay(curve), EtaSweepDisplay(curve), of_passes, targets):
         legend = drawn(display.plot()).get_legend().get_texts()
         assert [text.get_text() for text in legend] == [brief[0], "short" * 6]
+
+
+def test_names_with_dollars_are_no_formulas(pyplot):
+    names = ["income=$20,000-$30,000", "a$^$"]
+    display = FeatureScalesDisplay([1.0, 2.0], names).plot()
+    left, right = drawn(display).get_yticklabels()[::-1]
+    upright = pyplot.figure().text(0, 0, r"income=\$20,000-\$30,000").get_window_extent().width
+    assert left.get_window_extent().width == pytest.approx(upright)
+    legend = drawn(ProgressiveLossDisplay({"a$^$": ([1, 2], [3, 4])}).plot()).get_legend().get_texts()
+    assert [text.get_text() for text in (*legend, right)] == [r"a\$^\$"] * 2
+
+
+def test_learners_without_validation_losses_are_told_which_have_them():
+    hedge = HedgeClassifier([("a", NAGClassifier())]).fit(*CANCER)
+    with pytest.raises(
+        ValueError, match="'HedgeClassifier' has no .* of linear learners, and max_iter='auto' of NAGCe"
+    ):
+        ValidationLossDisplay.from_estimator(hedge)
 
 
 def test_scales_of_what_has_none():

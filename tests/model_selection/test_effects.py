@@ -7,10 +7,21 @@ from sklearn.linear_model import SGDRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from sklearn_nag import FTRLRegressor, NAGCellsClassifier, NAGCellsRegressor, NAGRegressor
+from sklearn_nag import FTRLRegressor, NAGCellsClassifier, NAGCellsRegressor, NAGClassifier, NAGRegressor
 from sklearn_nag.model_selection import EffectsDisplay
 from sklearn_nag.model_selection._effects import rows_and_weights
-from sklearn_nag.preprocessing import OnlineCells, OnlineCurves, OnlineProducts, make_online_pipeline, prepare
+from sklearn_nag.preprocessing import (
+    DateEncoder,
+    HashingEncoder,
+    OnlineCells,
+    OnlineColumnTransformer,
+    OnlineCurves,
+    OnlineOneHotEncoder,
+    OnlineOrdinalEncoder,
+    OnlineProducts,
+    make_online_pipeline,
+    prepare,
+)
 
 SMALL = {"n_trees": 12, "depth": 3, "first_rows": 60, "focus_rows": 150, "random_state": 0}
 X, Y = make_friedman1(500, n_features=5, noise=0.5, random_state=0)
@@ -99,6 +110,45 @@ def test_of_a_single_column_it_is_what_is_predicted():
     np.testing.assert_allclose(effect, predicted - predicted.mean(), atol=1e-3)
 
 
+@pytest.mark.parametrize(
+    ("values", "ones", "number"),
+    [
+        ([None, "a", "b", "c", "d", "e"], OnlineOneHotEncoder(7), OnlineOrdinalEncoder(7)),
+        ([f"w{i}" for i in range(40)], HashingEncoder(32), OnlineOrdinalEncoder()),
+        (
+            np.arange("1972-01", "1973-01", dtype="M8[M]"),
+            DateEncoder(["hour", "month"]),
+            DateEncoder(["month"], one_hot=False),
+        ),
+        (np.arange(24).astype("M8[h]"), DateEncoder(["month", "hour"]), DateEncoder(["hour"], one_hot=False)),
+    ],
+    ids=["words", "hashed words", "months", "hours"],
+)
+def test_words_and_parts_of_dates_have_their_ones_too(values, ones, number):
+    code = np.arange(500) % len(values)
+    rows = np.column_stack([np.full(500, values[0]), np.asarray(values)[code]])
+    target = np.random.default_rng(0).permutation(len(values))[code]
+    target[[0, 1, 150, 151]] = -99.0, 99.0, -99.0, 99.0  # so that no prediction is clipped
+    columns = OnlineColumnTransformer([("ones", ones, [0, 1]), ("number", number, [1, 0])])
+    model = make_online_pipeline(columns, NAGCellsRegressor(**SMALL)).partial_fit(rows, target)
+    ((_, (numbers, effect)),) = EffectsDisplay.effects_of(model, [len(model[0].get_feature_names_out()) - 2]).items()
+    predicted = model.predict(rows[: len(values)])
+    assert len(numbers) == len(values)
+    np.testing.assert_allclose(effect, predicted - predicted.mean(), atol=1e-3)
+
+
+@pytest.mark.parametrize("n_rows", [120, 500])  # before and after there are cells that can cut it
+def test_columns_that_vary_late_have_effects(n_rows):
+    Z = X[:n_rows, :3].copy()
+    Z[:60, 2], Z[:, 1] = 0.0, 5.0
+    model = NAGCellsRegressor(**SMALL).partial_fit(Z, Z[:, 0] + 3 * Z[:, 2])
+    effects = EffectsDisplay.effects_of(model)
+    assert next(iter(effects)) == "x2"
+    values, effect = effects["x2"]
+    assert np.ptp(effect) == pytest.approx(3 * np.ptp(values), rel=0.3)
+    assert not effects["x1"][1].any()
+
+
 @pytest.mark.parametrize("learner", [FTRLRegressor(), NAGRegressor(normalization="max")])
 def test_learners_that_count_no_rows_are_named(learner):
     pipeline = make_online_pipeline(OnlineCells(n_trees=4, depth=2, first_rows=60), learner).partial_fit(X, Y)
@@ -121,6 +171,16 @@ def test_each_output_has_its_own_mixture():
     clf = NAGCellsClassifier(**SMALL).partial_fit(Z, np.digitize(Z[:, 0], [0.3, 0.6]), classes=[0, 1, 2])
     values, effect = EffectsDisplay.effects_of(clf, [0], target=2)["x0"]
     assert np.corrcoef(values, effect)[0, 1] > 0.9
+
+
+def test_labels_are_numbered():
+    model = make_online_pipeline(OnlineCurves(first_rows=60), NAGClassifier()).partial_fit(X, X[:, :3] > 0.5)
+    for label in (0, 2):
+        assert next(iter(EffectsDisplay.effects_of(model, target=label))) == f"x{label}"
+    with pytest.raises(ValueError, match="target must name one of 3 labels"):
+        EffectsDisplay.effects_of(model)
+    with pytest.raises(ValueError, match="target is 3; there are the labels 0 to 2"):
+        EffectsDisplay.effects_of(model, target=3)
 
 
 def test_columns_that_matter_come_first_and_pairs_show_what_they_do_together():
