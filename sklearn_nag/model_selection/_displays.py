@@ -61,12 +61,10 @@ def _by_estimator(reports):
 
 def _class_name(item):
     """Name of the class of a learner, or of the one that a result or a search is about."""
-    of_search = [getattr(item, "estimator", None)]
     swept = [] if isinstance(item, BaseEstimator) else getattr(item, "estimators", [])
-    found = (
-        learner for learner in [*of_search, *swept] if learner is not None
-    )  # ensembles not fitted are neither true nor false
-    return type(learner_of(next(found, item))).__name__
+    learners = [getattr(item, "estimator", None), *swept]
+    # Not by their truth: that of an ensemble is its length, which it has only once it is fitted.
+    return type(learner_of(next((learner for learner in learners if learner is not None), item))).__name__
 
 
 def _has_losses(found):
