@@ -63,10 +63,10 @@ def said():
     )
     (alma,) = figures("published", "ALMA", "accuracy")
     reuters, spam, trec = (
-        figures("text_accuracy", data, "one pass", "LogisticRegression")
+        figures("text_accuracy", data, "one pass", "LogisticRegression, best C", "SGD fit")
         for data in ("Reuters", "SMS spam, tf-idf", "TREC questions")
     )
-    two, three = "{:.2f} and {:.2f}", "{:.3f} and {:.3f}"
+    two, three = "{:.2f} and {:.2f}", "{:.3f}, {:.3f} and {:.3f}"
     both = [
         two.format(*california[:2]) + " on California housing",
         two.format(*bikes[:2]) + " on bike sharing",

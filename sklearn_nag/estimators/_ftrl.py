@@ -140,6 +140,7 @@ class FTRLClassifier(_FTRLRule, OnlineClassifier):
     {classes_}
     {coef_}
     {intercept_}
+    {feature_importances_}
     {scale_}
     {mean_}
     {progressive_loss_}
@@ -299,6 +300,7 @@ class FTRLRegressor(_FTRLRule, OnlineRegressor):
     ----------
     {coef_}
     {intercept_}
+    {feature_importances_}
     {scale_}
     {mean_}
     {progressive_loss_}

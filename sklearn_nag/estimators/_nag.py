@@ -364,6 +364,7 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
     {classes_}
     {coef_}
     {intercept_}
+    {feature_importances_}
     {scale_}
     {mean_}
     eta0_weights_ : ndarray of shape (5,) or (n_classes, 5)
@@ -549,6 +550,7 @@ class NAGRegressor(_NAGRule, OnlineRegressor):
     ----------
     {coef_}
     {intercept_}
+    {feature_importances_}
     {scale_}
     {mean_}
     eta0_weights_ : ndarray of shape (5,) or (n_outputs, 5)

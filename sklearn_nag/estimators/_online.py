@@ -780,6 +780,11 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         return self._attribute(methodcaller("mean"))[: self.n_features_in_]
 
     @property
+    def feature_importances_(self) -> np.ndarray:
+        """Mean size of ``coef_ * scale_`` over classes or outputs, by which features in any units can be compared."""
+        return self._attribute(_importances)
+
+    @property
     def t_(self) -> float:
         """Total weight of the rows learnt, over every pass and every call."""
         return self._attribute(lambda state: state.seen)
@@ -821,6 +826,14 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
             raise self._state.refusal()
         self._sparse_coef = False
         return self
+
+
+def _importances(state):
+    """Mean size of a weight times the scale of its feature, at most the largest double."""
+    sizes = abs(state.coef())  # a sparse matrix of very many classes and columns
+    with np.errstate(over="ignore"):
+        means = np.ravel((sizes / sizes.shape[0]).sum(axis=0))
+        return np.minimum(means * kernels.positive(state.scale()[: len(means)]), np.finfo(np.float64).max)
 
 
 @with_callbacks

@@ -144,6 +144,7 @@ class ScaleInvariantClassifier(_InvariantRule, OnlineClassifier):
     {classes_}
     {coef_}
     {intercept_}
+    {feature_importances_}
     {scale_}
     {mean_}
     {progressive_loss_}
@@ -294,6 +295,7 @@ class ScaleInvariantRegressor(_InvariantRule, OnlineRegressor):
     ----------
     {coef_}
     {intercept_}
+    {feature_importances_}
     {scale_}
     {mean_}
     {progressive_loss_}

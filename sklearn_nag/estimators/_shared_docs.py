@@ -40,6 +40,9 @@ n_iter_ : int
 validation_losses_ : ndarray of shape (n_passes,)
     Mean loss on the rows held out after each pass by which `fit` searched for the number of passes, of each of several
     targets over that of its mean; empty where it did not.
+feature_importances_ : ndarray of shape (n_features,)
+    Mean size of ``coef_ * scale_`` over classes or outputs. SelectFromModel and RFE go by it with
+    ``importance_getter="feature_importances_"``; by default they go by ``coef_``, and so by units.
 n_features_in_ : int
     Number of features.
 feature_names_in_ : ndarray of shape (`n_features_in_`,)

@@ -1,12 +1,14 @@
 """What the estimators must plug into."""
 
+from functools import partial
+
 import joblib
 import numpy as np
 import pytest
 import sklearn
 from scipy import sparse
 from scipy.stats import loguniform
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_wine
@@ -32,7 +34,14 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures
 
-from sklearn_nag import NAGClassifier, NAGRegressor
+from sklearn_nag import (
+    FTRLClassifier,
+    FTRLRegressor,
+    NAGClassifier,
+    NAGRegressor,
+    ScaleInvariantClassifier,
+    ScaleInvariantRegressor,
+)
 
 QUICK = {"max_iter": 5, "tol": None, "random_state": 0}
 CANCER = load_breast_cancer(return_X_y=True)
@@ -139,6 +148,21 @@ def test_cross_validated_predictions():
 def test_meta_estimators(wrapped, data):
     X, y = data
     assert wrapped.fit(X, y).score(X, y) > 0.75
+
+
+@pytest.mark.parametrize(
+    "make",
+    [NAGClassifier, NAGRegressor, FTRLClassifier, FTRLRegressor, ScaleInvariantClassifier, ScaleInvariantRegressor],
+)
+def test_features_are_selected_in_any_units(make):
+    Z, learner = np.random.default_rng(0).normal(size=(600, 6)), make(**QUICK)
+    X, y = Z * [1e6, 1e-6, 1.0, 1.0, 1.0, 1e-9], Z[:, 0] - Z[:, 1]
+    y = y > 0 if is_classifier(learner) else y
+    for select in (partial(SelectFromModel, threshold="mean"), partial(RFE, n_features_to_select=2)):
+        selector = clone(select(learner, importance_getter="feature_importances_")).fit(X, y)
+        assert list(selector.get_support(indices=True)) == [0, 1]
+        by_default = select(learner).fit(X, y)  # which goes by coef_, and so by units
+        assert not by_default.get_support()[0]
 
 
 def test_one_by_one_classifiers_go_on():

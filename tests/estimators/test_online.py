@@ -54,12 +54,27 @@ def test_attributes():
     assert 0 < clf.progressive_loss_ < 0.5
     centred = NAGClassifier(normalization="rms").partial_fit(np.eye(2, 3), [0, 1], [0, 1])
     assert np.array_equal(centred.scale_, [0.5, 0.5, 1])
-    with pytest.raises(AttributeError, match="not fitted"):
-        _ = NAGClassifier().coef_
+    for name in ("coef_", "feature_importances_"):
+        with pytest.raises(AttributeError, match="not fitted"):
+            getattr(NAGClassifier(), name)
     with pytest.raises(NotFittedError):
         NAGClassifier().predict(X)
     with pytest.raises(ValueError, match="read-only"):
         clf.coef_[0, 0] = 1.0
+
+
+def test_importances_are_of_any_class_and_finite():
+    X, y = load_wine(return_X_y=True)
+    clf = NAGClassifier().partial_fit(np.c_[X, np.zeros(len(y))], y, [0, 1, 2])
+    expected = np.abs(clf.coef_ * clf.scale_).mean(axis=0)
+    np.testing.assert_allclose(clf.feature_importances_, expected, rtol=1e-12)
+    assert clf.feature_importances_[-1] == 0.0
+    assert np.array_equal(clf.sparsify().feature_importances_, pickle.loads(pickle.dumps(clf)).feature_importances_)
+    plain = NAGClassifier(normalization=None).partial_fit(X, y > 0, [False, True])
+    assert np.array_equal(plain.feature_importances_, np.abs(plain.coef_[0]))
+    rows = np.array([[1.0, 0.0], [-1.0, 1.0], [0.5, -1.0], [2.0, 3.0]]) * [1e-300, 1e300]
+    for output in ([1e300, -1e300, 5e299, 1.5e300], [1e-300, 0.0, 2e-300, 1e-300]):
+        assert np.isfinite(NAGRegressor().partial_fit(rows, output).feature_importances_).all()
 
 
 @pytest.mark.parametrize(

@@ -382,6 +382,8 @@ def test_weights_are_sparse_and_what_needs_all_of_them_says_so(rng, place):
     clf, _ = stream(NAGClassifier(), X, y)
     assert isinstance(clf.coef_, sparse.csr_matrix)
     assert clf.coef_.shape == (N_CLASSES, X.shape[1])
+    expected = np.abs(clf.coef_.toarray() * clf.scale_).mean(axis=0)
+    np.testing.assert_allclose(clf.feature_importances_, expected, rtol=1e-12)
     assert clf.sparsify() is clf
     p = clf.predict_proba(X)
     np.testing.assert_allclose(p.sum(axis=1), 1.0)
