@@ -251,8 +251,9 @@ def predicted(model, X, options, n_before) -> Any:
     except ValueError as error:
         error.add_note(f"This is of a batch of {X.shape[0]} rows after the first {n_before}.")
         raise
+    classes = model.classes_ if is_classifier(model) else None
     for what, values in given.items():
-        for name, column in named(NEW[what], values, model):
+        for name, column in named(NEW[what], values, classes):
             if name in columns:
                 raise ValueError(f"--keep {name}: predictions are written to a column of this name.")
             if column.dtype.kind == "b" and options.out.suffix == ".csv":
@@ -261,12 +262,14 @@ def predicted(model, X, options, n_before) -> Any:
     return pyarrow.table(columns)
 
 
-def named(name, values, model):
+def named(name, values, classes):
     """Names and values of the columns of predictions: of one column, of classes, or of outputs by their number."""
+    if isinstance(values, list):  # probabilities of each label, as of models of scikit-learn
+        return [column for i, own in enumerate(values) for column in named(f"{name}_{i}", own, classes[i])]
     if values.ndim == 1:
         return [(name, values)]
-    classes = model.classes_ if is_classifier(model) and len(model.classes_) == values.shape[1] else None
-    ends = range(values.shape[1]) if classes is None else classes
+    are_classes = classes is not None and np.ndim(classes[0]) == 0 and len(classes) == values.shape[1]
+    ends = classes if are_classes else range(values.shape[1])
     return [(f"{name}_{end}", np.ascontiguousarray(values[:, i])) for i, end in enumerate(ends)]
 
 

@@ -93,7 +93,9 @@ def read_own(path, target, *, most_rows, folds, encoding="utf-8", choices=None):
     if time is not None:
         time_reader, moments = _moments(rows[time], kinds.get(time))
         rows = rows.iloc[np.argsort(moments, kind="stable")]
+    taken = ""
     if len(rows) > most_rows:
+        taken = f" in the {most_rows} rows taken (--rows)"
         how = "the latest rows taken" if time is not None else "rows drawn at random"
         notes.append(f"  {most_rows} {how} (--rows)")
         rows = rows.tail(most_rows) if time is not None else rows.sample(most_rows, random_state=0)
@@ -112,7 +114,7 @@ def read_own(path, target, *, most_rows, folds, encoding="utf-8", choices=None):
                 more += f"; --numbers {shlex.quote(target)} takes it for a quantity"
     if y.nunique() < 2:
         raise ValueError(
-            f"{path} has nothing to learn: rows with fewer than two values of {target!r}{more or of_target}."
+            f"{path} has nothing to learn{taken}: rows with fewer than two values of {target!r}{more or of_target}."
         )
     if len(y) < 2 * folds:
         raise ValueError(f"{path} has {len(y)} rows to learn from; --folds {folds} needs at least {2 * folds}.")

@@ -55,7 +55,7 @@ def parse(arguments):
     add_choices(add)
     add("--fill", action="store_true",
         help="go on where later rows lack columns, have new ones or other things in them, with a warning; what cannot "
-        "be read is missing, also where the model predicts")  # fmt: skip
+        "be read is missing, also where the model predicts; what --columns names has to be there")  # fmt: skip
     add("--sample-weight", metavar="NAME", help="column with weights of rows")
     add("--estimator", choices=ESTIMATORS, help="what to train (NAGClassifier or NAGRegressor, by the target)")
     add("--set", nargs="+", default=[], metavar="NAME=VALUE", help="parameters of the estimator, such as eta0=0.5")

@@ -16,7 +16,7 @@ from sklearn.pipeline import Pipeline
 from .. import kernels
 from ..estimators import FTRLClassifier, FTRLRegressor
 from ..estimators._merging import check_kind
-from ..estimators._parameters import check_number, learner_of
+from ..estimators._parameters import check_number, learner_of, pipelines_of
 from ..merging import merge
 from ..model_selection._streams import slice_batch
 from ..preprocessing._steps import check_step, is_left_out, learns
@@ -30,9 +30,9 @@ TAIL = 2  # last rounds whose weights are averaged
 
 def check_estimator(estimator):
     """Raise unless ``estimator`` is one whose models can be merged, or a pipeline of such."""
-    if isinstance(estimator, Pipeline):
-        _check_pipeline(estimator)
-        estimator = learner_of(estimator)
+    for pipeline in pipelines_of(estimator):
+        _check_pipeline(pipeline)
+    estimator = learner_of(estimator)
     if hasattr(estimator, "shard"):  # which a bootstrap draws weights by
         raise TypeError(
             "estimator is an OnlineBootstrap; it cannot be sharded, as its copies would draw the same weights in each "
@@ -70,7 +70,8 @@ def _with_learner(model, learner):
     if not isinstance(model, Pipeline):
         return learner
     result = copy.copy(model)
-    result.steps = [*model.steps[:-1], (model.steps[-1][0], learner)]
+    *before, (name, last) = model.steps
+    result.steps = [*before, (name, _with_learner(last, learner))]
     return result
 
 

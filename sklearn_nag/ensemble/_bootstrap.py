@@ -14,7 +14,6 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import accuracy_score
-from sklearn.pipeline import Pipeline
 from sklearn.utils import Bunch, get_tags
 from sklearn.utils.parallel import Parallel, delayed
 
@@ -23,7 +22,7 @@ from .._decorators import available_if
 from ..estimators._calls import between_calls, part_of, turn_of, unchanged_on_error
 from ..estimators._labels import check_one_class_a_row, dense
 from ..estimators._online import OnlineLinear
-from ..estimators._parameters import check_as_made, check_number, check_parameters, learner_of
+from ..estimators._parameters import check_as_made, check_number, check_parameters, learner_of, pipelines_of
 from ..estimators._rates import score_by_common
 from ..estimators._validation import (
     Rows,
@@ -57,12 +56,9 @@ def _named_weights(estimator, method, weight):
     """Weights of rows as ``method`` of the estimator takes them: a Pipeline of scikit-learn for its last step."""
     if weight is None:
         return {}
-    path = ["sample_weight"]
-    if method == "fit" and not get_config()["enable_metadata_routing"]:
-        while isinstance(estimator, Pipeline):
-            last, estimator = estimator.steps[-1]
-            path.insert(-1, last)
-    return {"__".join(path): weight}
+    is_named = method == "fit" and not get_config()["enable_metadata_routing"]
+    names = [pipeline.steps[-1][0] for pipeline in pipelines_of(estimator)] if is_named else []
+    return {"__".join([*names, "sample_weight"]): weight}
 
 
 def _decisions(model, X):
@@ -70,8 +66,8 @@ def _decisions(model, X):
     learner = learner_of(model)
     if not isinstance(learner, OnlineLinear):
         return model.predict(X)
-    if isinstance(model, Pipeline):
-        X = transformed((step for _, step in model.steps[:-1]), X)
+    for pipeline in pipelines_of(model):
+        X = transformed((step for _, step in pipeline.steps[:-1]), X)
     state = learner._state.unclipped() if isinstance(learner.clip, str) else learner._state
     return learner._in_shape(kernels.predict(state, learner._rows_to_predict(X)))
 
@@ -356,8 +352,9 @@ class OnlineBootstrap(LearnsInPlace, MetaEstimatorMixin, BaseEstimator):
 
         It grows smaller with more rows. The target itself is farther off: see `NAGRegressor.predict_interval`. Unlike
         predictions these are not clipped to the range of the targets: a row far from all others has a wide interval.
-        Those of mixtures are within the clips of their members. With ``loss="poisson"``, ``"gamma"`` and ``"tweedie"``
-        of linear learners it is the interval of the logarithm, exponentiated.
+        Those of mixtures are within the clips of their members; clipped are also those of learners that are wrapped, in
+        a TransformedTargetRegressor or MultiOutputRegressor. With ``loss="poisson"``, ``"gamma"`` and ``"tweedie"`` of
+        linear learners it is the interval of the logarithm, exponentiated.
 
         Parameters
         ----------
@@ -369,13 +366,13 @@ class OnlineBootstrap(LearnsInPlace, MetaEstimatorMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples, 2) or (n_samples, n_outputs, 2)
-            Lower and upper ends, infinite before any row is learnt; for several coverages (..., 2, n_coverages).
+            Lower and upper ends, infinite before two rows are learnt; for several coverages (..., 2, n_coverages).
         """
         coverages = check_coverage(coverage)
         check_fitted(self)
         learner = learner_of(self.estimator_)
         spread = np.stack([_decisions(model, X) for model in self.estimators_]).std(axis=0, ddof=1)[..., None]
-        if not spread.any() and getattr(learner, "t_", 1) == 0:  # all rows had weight 0
+        if self.n_rows_ < 2 or (not spread.any() and getattr(learner, "t_", 1) == 0):  # all rows had weight 0
             spread += np.inf
         width = spread * stdtrit(len(self.estimators_) - 1, 0.5 + 0.5 * coverages)
         middle = _decisions(self.estimator_, X)[..., None]

@@ -31,7 +31,7 @@ from ..preprocessing._base import dense, names_in
 from ..preprocessing._base import merged as merged_transformers
 from ..preprocessing._cells import MOST_CUTS
 from ..preprocessing._knots import KnotTransformer
-from ..preprocessing._places import Columns, ToldNumbers, check_columns, places_of, warn_of_sparse_rows
+from ..preprocessing._places import Columns, ToldNumbers, places_of, warn_of_sparse_rows
 from ..uncertainty import quantiles
 from . import _late
 from ._experts import Expert
@@ -234,6 +234,7 @@ class _LinesCurvesCells(ToldNumbers):
 
     def _check_parameters(self):
         super()._check_parameters()
+        self._check_columns()
         check_number("first_rows", self.first_rows, Integral, min_val=1)
         check_number("depth", self.depth, Integral, min_val=1, max_val=MOST_CUTS)
         if self.focus_rows is not None:
@@ -581,7 +582,6 @@ class _LinesCurvesCells(ToldNumbers):
     def _places(self, X):
         """Places of the columns that get curves and cells."""
         if not isinstance(self.columns, str):
-            check_columns("columns", self.columns)
             return places_of("columns", self.columns, names_in(self)).tolist()
         if self._numeric is not None:
             return places_of("set_numeric_columns", self._numeric, names_in(self)).tolist()

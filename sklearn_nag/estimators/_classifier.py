@@ -73,10 +73,12 @@ class WeighsClasses:
 
     def _check_parameters(self):
         super()._check_parameters()
-        if not isinstance(self.class_weight, dict):
-            check_option("class_weight", self.class_weight, ("balanced", None))
+        given = self.class_weight
+        if given is None or (isinstance(given, str) and given == "balanced"):
             return
-        for label, weight in self.class_weight.items():
+        if not isinstance(given, dict):
+            raise InvalidParameterError("class_weight", "'balanced', None or a dict of weights by class", shown(given))
+        for label, weight in given.items():
             if not (is_finite(weight) and weight >= 0):
                 allowed = "a dict of finite numbers that are not negative"
                 raise InvalidParameterError("class_weight", allowed, f"{shown(weight)} for class {as_given(label)}")

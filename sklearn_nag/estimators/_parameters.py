@@ -176,9 +176,27 @@ def _equal(value, other):
         return True
 
 
+def pipelines_of(model):
+    """A model that is a pipeline, its last step if that is one, and so on; none for others."""
+    found = []
+    while isinstance(model, Pipeline):
+        found.append(model)
+        model = model.steps[-1][1]
+    return found
+
+
 def learner_of(model):
-    """The learner of a model: its last step, if it is a pipeline."""
-    return model.steps[-1][1] if isinstance(model, Pipeline) else model
+    """The learner of a model: its last step, if it is a pipeline, or the last one of that, if it ends with another."""
+    pipelines = pipelines_of(model)
+    return pipelines[-1].steps[-1][1] if pipelines else model
+
+
+def names_before_learner(model, names=None):
+    """Names of the columns that the learner of a model gets, as the steps before it make them of ``names``."""
+    for pipeline in pipelines_of(model):
+        if len(pipeline.steps) > 1:
+            names = pipeline[:-1].get_feature_names_out(names)
+    return names
 
 
 def shown(value):

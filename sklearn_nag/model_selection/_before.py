@@ -5,12 +5,11 @@ from __future__ import annotations
 import copy
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 
 from .. import kernels
 from ..estimators._calls import set_attributes, turn_of
 from ..estimators._online import OnlineLinear
-from ..estimators._parameters import learner_of
+from ..estimators._parameters import learner_of, pipelines_of
 from ..preprocessing._steps import kept
 
 
@@ -62,9 +61,9 @@ class Before(Thrown):
         self.owned, self.undos, self.n_named = owned, [], {}
         self.known = [(part, vars(part).copy()) for part in parts]
         for model in models:
-            if isinstance(model, Pipeline):
-                self.known.append((model, vars(model).copy()))
-                for _, step in model.steps[:-1]:
+            for pipeline in pipelines_of(model):
+                self.known.append((pipeline, vars(pipeline).copy()))
+                for _, step in pipeline.steps[:-1]:
                     self.known += kept(step)
             learner = learner_of(model)
             own = isinstance(learner, OnlineLinear)

@@ -15,7 +15,7 @@ from sklearn.utils import assert_all_finite
 from .._extras import needed
 from ..estimators._growing_table import Progress
 from ..estimators._nag import ETA0S
-from ..estimators._parameters import check_number, check_option, learner_of
+from ..estimators._parameters import check_number, check_option, learner_of, names_before_learner
 from ..estimators._validation import Rows, as_floats, check_coverage, check_fitted
 from ._eta_sweep import EtaSweep, eta_sweep
 from ._progressive import ProgressiveValidation, progressive_validation
@@ -111,7 +111,7 @@ def _learner_and_names(estimator, names=None):
     learner = learner_of(estimator)
     if hasattr(learner, "feature_names_in_"):
         return learner, learner.feature_names_in_
-    return learner, names if learner is estimator else estimator[:-1].get_feature_names_out(names)
+    return learner, names_before_learner(estimator, names)
 
 
 class EtaSweepDisplay:

@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from ..estimators._online import OnlineLinear
-from ..estimators._parameters import check_number, learner_of, shown
+from ..estimators._parameters import check_number, learner_of, pipelines_of, shown
 from ..estimators._validation import class_codes
 from ..preprocessing import (
     DateEncoder,
@@ -244,8 +244,12 @@ class _Model:
         learner, pipelines = learner_of(estimator), []
         before = [] if learner is estimator else [step for _, step in estimator.steps[:-1]]
         if isinstance(learner, OnlineLinear) and learner is not estimator:
+<<<<<<< HEAD
             pipelines, shares = [estimator[-2:]], np.ones((1, 1))
             before.pop()
+=======
+            pipelines, shares = [pipelines_of(estimator)[-1][-2:]], np.ones((1, 1))
+>>>>>>> 87fcc1b2e5b0b52d564d14c376174a49cf0338c2
         elif hasattr(learner, "_weights_by_group"):
             pipelines, shares = learner.estimators_, learner._weights_by_group()
         parts = [self._read(pipeline) for pipeline in pipelines]

@@ -39,6 +39,7 @@ MISSING_WORDS = {
     "missing",
 }  # in small letters
 _APART = NUMBERS, DATES, WORDS  # what objects of a column may be, side by side
+_WORD_TYPES = str, datetime.time  # a time of the day is read as its words are
 _DATE_TYPES = datetime.date, np.datetime64  # a datetime, and a Timestamp of pandas, are dates
 _FIRST = 32  # rows for each word, among which most often all of them are
 _FEW = 50  # rows, up to which words are numbered one by one
@@ -203,7 +204,7 @@ class Column:
 
     def _kind_of_objects(self, values):
         """What objects of Python are; numbers beside words or dates are words, and dates beside words."""
-        if any(issubclass(kind, str) for kind in set(map(type, values))):
+        if any(issubclass(kind, _WORD_TYPES) for kind in set(map(type, values))):
             return WORDS
         types = {type(value) for value in values if not is_missing(value)}
         if not types:
@@ -346,7 +347,7 @@ class _OfPolars(Column):
         name = dtype.base_type().__name__
         if dtype.is_numeric() or name == "Boolean":
             return NUMBERS
-        if name in ("String", "Categorical", "Enum"):
+        if name in ("String", "Categorical", "Enum", "Time"):
             return WORDS
         if name in ("Date", "Datetime"):
             return DATES
@@ -478,7 +479,7 @@ def kind_in_arrow(kind):
         return WORDS if is_extension or kind_in_arrow(kind.value_type) else None
     if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind):
         return NUMBERS
-    if types.is_string(kind) or types.is_large_string(kind) or _is_string_view(kind):
+    if types.is_string(kind) or types.is_large_string(kind) or _is_string_view(kind) or types.is_time(kind):
         return WORDS
     if types.is_date(kind) or types.is_timestamp(kind):
         return DATES

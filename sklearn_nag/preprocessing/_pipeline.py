@@ -14,6 +14,7 @@ from sklearn.utils.metadata_routing import UNUSED, process_routing
 
 from .._decorators import available_if
 from ..estimators._calls import unchanged_on_error
+from ..estimators._parameters import learner_of, names_before_learner
 from ..estimators._validation import named_models
 from ._steps import (
     check_step,
@@ -283,9 +284,9 @@ class OnlinePipeline(Pipeline):
         DataFrame or Bunch
             As `sklearn_nag.NAGRegressor.coefficients`.
         """
-        if feature_names is None and len(self.steps) > 1:
-            feature_names = self[:-1].get_feature_names_out()
-        return self.steps[-1][1].coefficients(feature_names, as_frame=as_frame)
+        if feature_names is None:
+            feature_names = names_before_learner(self)
+        return learner_of(self).coefficients(feature_names, as_frame=as_frame)
 
     def _transformed(self, X):
         """Rows as the last step takes them."""

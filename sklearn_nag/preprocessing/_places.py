@@ -65,8 +65,9 @@ def warn_of_sparse_rows(owner: object, consequence: str) -> None:
 
 
 class ToldNumbers:
-    """Base of what somebody may tell which columns are numbers."""
+    """Base of what somebody may tell which columns are numbers, and which may say so itself, by ``columns``."""
 
+    columns: Any
     _numeric: tuple[int, ...] | None = None  # positions of the columns that are numbers, where somebody has told
     _told: tuple[int, ...] | None = None  # those that a pipeline has told, for the model that is to begin alone
 
@@ -89,6 +90,10 @@ class ToldNumbers:
         self._numeric = self._told_by_user = numeric_places(positions)
         return self
 
+    def _check_columns(self):
+        if not (isinstance(self.columns, str) and self.columns == "auto"):
+            check_columns("columns", self.columns)
+
     def _tell(self, positions):
         """As `set_numeric_columns`, for the model alone that begins with the next rows."""
         self._told = numeric_places(positions)
@@ -102,7 +107,6 @@ class ToldNumbers:
 class OfNumbers(ToldNumbers, CheckedWhenLoaded, OnlineTransformer):
     """Base of transformers that do something to the columns that are numbers, which ``columns`` names."""
 
-    columns: Any
     _input_tags = "sparse", "allow_nan"
     _kept: type  # named tuple of what has been learnt
     _had = "were numbers"  # what those that `set_numeric_columns` names, or others, did when it was new
@@ -129,10 +133,6 @@ class OfNumbers(ToldNumbers, CheckedWhenLoaded, OnlineTransformer):
 
     def _rows(self, X, first):
         return in_order(checked_numbers(self, X, first, allow_sparse=True))
-
-    def _check_columns(self):
-        if not (isinstance(self.columns, str) and self.columns == "auto"):
-            check_columns("columns", self.columns)
 
     def _places(self, rows):
         """Places of the columns, for the first rows."""

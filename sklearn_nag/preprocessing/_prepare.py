@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import clone
 
 from ..estimators._parameters import InvalidParameterError, check_option, shown
 from ..estimators._validation import as_given, takes_sparse
@@ -522,7 +523,8 @@ def prepare(
     Returns
     -------
     OnlinePipeline
-        Not fitted: an `OnlineColumnTransformer` named "columns" and, where it was given, the learner.
+        Not fitted: an `OnlineColumnTransformer` named "columns" and, where it was given, a clone of the learner, named
+        "learner"; or, of an `OnlinePipeline`, its steps.
 
     Raises
     ------
@@ -594,10 +596,13 @@ def prepare(
         transformer = _transformer(group, errors, n_hashed, is_sparse)
         transformers.append((f"{group[0]}{number}", transformer, taken[0] if group[0] == TEXT else taken))
     columns_step = OnlineColumnTransformer(transformers, mismatch=mismatch, verbose_feature_names_out=False)
-    steps = [("columns", columns_step)]
-    if learner is not None:
-        steps.append(("learner", learner))
-    return OnlinePipeline(steps)
+    first = "columns", columns_step
+    if learner is None:
+        return OnlinePipeline([first])
+    learner = clone(learner)
+    if isinstance(learner, OnlinePipeline) and first[0] not in learner.named_steps:
+        return learner.set_params(steps=[first, *learner.steps])
+    return OnlinePipeline([first, ("learner", learner)])
 
 
 def _made(choice):

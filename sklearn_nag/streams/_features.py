@@ -221,16 +221,19 @@ def _gaps(column):
 
 
 def _holds_words(kind):
-    return import_pyarrow().types.is_dictionary(kind) or kind_in_arrow(kind) == WORDS
+    """Whether a type is of words, as files have them: "9:30" would be another one, once it has been read as a time."""
+    types = import_pyarrow().types
+    return types.is_dictionary(kind) or (kind_in_arrow(kind) == WORDS and not types.is_time(kind))
 
 
 def _numbers(column, name, place, are_weights=False):
     """A column of numbers as float64."""
     kind = column.type
     is_number = kind_in_arrow(kind) == NUMBERS
-    if are_weights and (not is_number or _gaps(column).any()):
+    has_gaps = are_weights and _gaps(column).any()
+    if are_weights and (not is_number or has_gaps):
         where = (
-            f"has missing values in {place.of_first_missing(column)}" if is_number else f"holds {kind} in {place.where}"
+            f"has missing values in {place.of_first_missing(column)}" if has_gaps else f"holds {kind} in {place.where}"
         )
         raise ValueError(f"the sample_weight {name!r} {where}: each row needs a weight, which is a number.")
     if not is_number:

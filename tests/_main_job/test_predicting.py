@@ -11,6 +11,7 @@ from sklearn.datasets import dump_svmlight_file
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
+from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
@@ -226,6 +227,21 @@ def test_classes_that_are_booleans_are_written_as_headings_have_them(run):
     written = pd.read_csv("out.csv", dtype={"prediction": str})
     assert written["prediction"].tolist() == [str(value) for value in model.predict(FRAME)]
     assert list(written.columns[1:]) == ["probability_False", "probability_True"]
+
+
+@pytest.mark.parametrize("by_class", [False, True])
+def test_labels_are_numbered(run, by_class):
+    rows = pd.DataFrame(RNG.normal(size=(N, 2)), columns=["a", "b"])
+    rows.to_csv("rows.csv", index=False)
+    model = MultiOutputClassifier(NAGClassifier()) if by_class else NAGClassifier()
+    joblib.dump(model.fit(rows, (rows > 0).astype(int)), "model.joblib")
+    run("model.joblib", "rows.csv", "--out", "out.csv", "--proba")
+    out = pd.read_csv("out.csv")
+    labels = ["0_0", "0_1", "1_0", "1_1"] if by_class else ["0", "1"]
+    assert list(out) == ["prediction_0", "prediction_1", *(f"probability_{label}" for label in labels)]
+    np.testing.assert_array_equal(out.iloc[:, :2], model.predict(rows))
+    np.testing.assert_array_equal(out.iloc[:, 2:], np.hstack(model.predict_proba(rows)) if by_class else
+                                  model.predict_proba(rows))  # fmt: skip
 
 
 def test_columns_are_filled_in_each_of_several_files(run):

@@ -252,6 +252,12 @@ def test_tables_that_no_learner_takes(ugly, changes, message):
     assert message in str(raised.value)
 
 
+def test_where_rows_are_drawn_that_is_said(ugly):
+    path = ugly(y={i: "no" if i else "yes" for i in range(60)})
+    with pytest.raises(ValueError, match=r"nothing to learn in the 10 rows taken \(--rows\): rows with fewer than two"):
+        read(path, most_rows=10)
+
+
 def test_dates_are_classes_where_that_is_asked_for_and_times_of_the_day_anyway(ugly):
     days, times = {i: f"2024-0{1 + i % 3}-01" for i in range(60)}, {i: f"{i % 3}:{i % 2}" for i in range(60)}
     asked = Choices(kinds={"y": "words"})

@@ -408,6 +408,17 @@ def test_steps_that_learn_nothing_are_as_if_rows_had_been_transformed():
     np.testing.assert_array_equal(bits(model[-1]), bits(shard_fit(NAGRegressor(), rows, Z[:600], n_shards=5, rounds=3)))
 
 
+def test_a_pipeline_may_end_with_another():
+    inner = make_online_pipeline(OnlineImputer(), NAGRegressor())
+    model = shard_fit(make_online_pipeline(OnlineImputer(), inner), X[:600], Z[:600], n_shards=3, rounds=2)
+    assert model[-1][-1].t_ == 600
+    alone = shard_fit(inner, X[:600], Z[:600], n_shards=3, rounds=2)
+    np.testing.assert_array_equal(bits(model[-1][-1]), bits(alone[-1]))
+    scaled = make_online_pipeline(OnlineImputer(), make_online_pipeline(StandardScaler(), NAGRegressor()))
+    with pytest.raises(TypeError, match="the step 'standardscaler' of estimator is a StandardScaler, whose models"):
+        shard_fit(scaled, X, Z)
+
+
 def test_the_model_of_targets_alone_has_no_constraint_and_prints_nothing(capsys):
     estimator = NAGRegressor(constraint=Box(np.zeros(4), np.inf), verbose=2)
     learn_first(first_pair(estimator), [(X[:100], Z[:100], None)])

@@ -113,6 +113,10 @@ def test_a_pipeline_within_a_pipeline_and_what_is_frozen():
     flat = OnlineBootstrap(inner, 3).fit(X, Y, sample_weight=Y - Y.min())
     nested = OnlineBootstrap(make_online_pipeline("passthrough", inner), 3).fit(X, Y, sample_weight=Y - Y.min())
     np.testing.assert_array_equal(nested.predict(X), flat.predict(X))
+    far = 100.0 * X[:1]
+    np.testing.assert_array_equal(nested.confidence_interval(far), flat.confidence_interval(far))
+    expected = flat.coefficients(as_frame=False)
+    assert all(map(np.array_equal, nested.coefficients(as_frame=False).values(), expected.values()))
     with pytest.raises(TypeError, match="estimator is a FrozenEstimator, which does not learn"):
         OnlineBootstrap(FrozenEstimator(inner.fit(X, Y)), 3).fit(X, Y)
 
@@ -363,11 +367,21 @@ def test_intervals_of_rates_are_those_of_their_logarithms(rng, loss, options):
     assert np.isfinite(far[:, 0]).all()
 
 
-@pytest.mark.parametrize("learner", [NAGRegressor(), HedgeRegressor(), make_online_pipeline(NAGRegressor())])
+PIPELINE = make_online_pipeline(NAGRegressor())
+
+
+@pytest.mark.parametrize("learner", [NAGRegressor(), HedgeRegressor(), PIPELINE, make_online_pipeline(PIPELINE)])
 def test_intervals_are_infinite_before_any_row_is_learnt(learner):
     boot = OnlineBootstrap(learner, 2).partial_fit(X, Y, sample_weight=np.zeros(len(Y)))
     assert boot.confidence_interval(X[:1]).tolist() == [[-np.inf, np.inf]]
     assert np.isfinite(boot.partial_fit(X, Y).confidence_interval(X[:1])).all()
+
+
+@pytest.mark.parametrize("learner", [NAGRegressor(), LinearRegression()])
+def test_one_row_tells_nothing_of_how_sure_a_prediction_is(learner):
+    boot = OnlineBootstrap(learner, 2).fit(X[:1], Y[:1])
+    assert boot.confidence_interval(X[:1]).tolist() == [[-np.inf, np.inf]]
+    assert np.isfinite(boot.fit(X[:2], Y[:2]).confidence_interval(X[:1])).all()
 
 
 @pytest.mark.parametrize("learner", [NAGRegressor(), LinearRegression()])

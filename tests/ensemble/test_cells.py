@@ -1034,8 +1034,16 @@ def test_counts_of_classes_go_on_and_are_merged():
         pickle.loads(pickle.dumps(merged))
 
 
+def test_columns_are_checked():
+    """As of who takes the first parameter for the loss."""
+    message = "The 'columns' parameter of NAGCellsRegressor must be a list of places, .* Got 'poisson'"
+    for call in (NAGCellsRegressor("poisson").fit, NAGCellsRegressor("poisson").partial_fit):
+        with pytest.raises(ValueError, match=message):
+            call(X, Y)
+
+
 def test_class_weights_are_checked():
-    with pytest.raises(ValueError, match="The 'class_weight' parameter of NAGCellsClassifier must be .* Got 'even'"):
+    with pytest.raises(ValueError, match="'class_weight' parameter of NAGCellsClassifier .* a dict .* Got 'even'"):
         NAGCellsClassifier(**SMALL, class_weight="even").fit(X, Y > 15)
     with pytest.raises(ValueError, match="sample_weight or class_weight is zero for all rows"):
         NAGCellsClassifier(**SMALL, class_weight={False: 0, True: 0}).fit(X, Y > 15)

@@ -34,6 +34,7 @@ from sklearn_nag import (
     ScaleInvariantRegressor,
 )
 from sklearn_nag.kernels import FixedRate, Mixture, blend, mix
+from sklearn_nag.preprocessing import make_online_pipeline
 from sklearn_nag.regret import adahedge_bound
 
 from ..checks import BY_ORDER, of_rules, run_check
@@ -963,9 +964,12 @@ def test_first_rows_may_all_have_weight_0(make, estimators):
         make(estimators).fit(X, y, sample_weight=np.zeros(60))
 
 
-def test_intervals_of_counts_are_not_below_0(rng):
+@pytest.mark.parametrize("nested", [False, True])
+def test_intervals_of_counts_are_not_below_0(rng, nested):
     X = rng.normal(size=(400, 2))
-    reg = HedgeRegressor([("a", NAGRegressor("poisson")), ("b", NAGRegressor("poisson", eta0=0.1))])
+    learner = NAGRegressor("poisson")
+    learner = make_online_pipeline("passthrough", make_online_pipeline("passthrough", learner)) if nested else learner
+    reg = HedgeRegressor([("a", learner), ("b", NAGRegressor("poisson", eta0=0.1))])
     interval = reg.partial_fit(X, rng.poisson(np.exp(X[:, 0]))).predict_interval(X, [0.5, 0.9])
     assert interval.min() == 0.0
     assert (interval[:, 1] > interval[:, 0]).all()

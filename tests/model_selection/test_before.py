@@ -54,13 +54,14 @@ def learnt(kind):
         "mixture": HedgeClassifier([*BUILT.items(), ("other", other)], batch_size=10),
         "search": ProgressiveSearch([*called, other], batch_size=10, min_rows=125),
         "bootstrap": OnlineBootstrap(make_online_pipeline(MaxAbsScaler(), caller, NAGClassifier()), n_models=5),
+        "bootstrap of a pipeline in one": OnlineBootstrap(make_online_pipeline(MaxAbsScaler(), called[2]), n_models=5),
         "bootstrap of a mixture": OnlineBootstrap(make_online_pipeline(caller, BUILT["mixed"]), n_models=5),
         "threads": OnlineBootstrap(make_online_pipeline(caller, NAGClassifier()), n_models=10, n_jobs=2),
     }[kind]
     return made.partial_fit(*rows(100, 0), classes=[0, 1])
 
 
-KINDS = ["mixture", "search", "bootstrap", "bootstrap of a mixture", "threads"]
+KINDS = ["mixture", "search", "bootstrap", "bootstrap of a pipeline in one", "bootstrap of a mixture", "threads"]
 
 
 @pytest.fixture(params=KINDS)

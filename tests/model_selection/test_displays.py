@@ -13,7 +13,7 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.metrics import make_scorer, mean_squared_error
 from sklearn.model_selection import GridSearchCV, HalvingGridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures, StandardScaler
 
 from sklearn_nag import HedgeClassifier, NAGCellsClassifier, NAGClassifier, NAGRegressor, report_progress
 from sklearn_nag._extras import how_to_install
@@ -281,6 +281,8 @@ def test_scales_are_drawn(pyplot):
     assert ax.yaxis_inverted()
     pipeline = make_pipeline(PolynomialFeatures(2, include_bias=False), NAGClassifier()).fit(frame, frame["one"] > 0)
     assert "one small" in FeatureScalesDisplay.from_estimator(pipeline).names
+    nested = make_pipeline(FunctionTransformer(feature_names_out="one-to-one"), pipeline).fit(frame, frame["one"] > 0)
+    assert "one small" in FeatureScalesDisplay.from_estimator(nested).names
     assert FeatureScalesDisplay.from_estimator(NAGClassifier().fit(*CANCER)).names[0] == "x0"
     words = make_online_pipeline(OnlineOneHotEncoder(), NAGClassifier()).fit(np.array([["a"], ["b"]] * 9), [0, 1] * 9)
     assert len(FeatureScalesDisplay.from_estimator(words).names) == 2  # those that have come

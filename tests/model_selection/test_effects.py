@@ -81,6 +81,8 @@ def test_of_curves_it_is_a_part_of_the_sum(step):
     predicted = pipeline.predict(rows)
     assert name == "x2"
     np.testing.assert_allclose(effect, predicted - predicted.mean(), atol=1e-9)
+    nested = EffectsDisplay.effects_of(make_online_pipeline("passthrough", pipeline), [2])
+    np.testing.assert_array_equal(nested["x2"], (values, effect))
 
 
 def test_of_products_a_column_has_its_square_and_a_pair_its_product():

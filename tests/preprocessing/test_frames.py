@@ -114,7 +114,7 @@ def test_what_is_no_number_is_named():
         pd.DataFrame({"t": [[1], [2]]}),
         pd.DataFrame({"t": [1 + 2j, 1j]}),
         pl.DataFrame({"t": [[1], [2]]}),
-        pl.DataFrame({"t": [datetime.time(3)]}),
+        pl.DataFrame({"t": [datetime.timedelta(3)]}),
         np.array([[b"bytes"]], dtype=object),
     ],
 )

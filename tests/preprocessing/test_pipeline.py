@@ -484,6 +484,11 @@ def test_coefficients_have_the_names_that_the_steps_give():
     plain = make_online_pipeline(FTRLRegressor()).partial_fit([[1.0, 2.0]], [1.0])
     assert plain.coefficients(as_frame=False).feature.tolist() == ["x0", "x1"]
     assert plain.coefficients(["a", "b"], as_frame=False).feature.tolist() == ["a", "b"]
+    curves = OnlineCurves(n_knots=2), FTRLRegressor()
+    flat = make_online_pipeline(OnlineImputer(), *curves).partial_fit([[1.0, 2.0], [2.0, 4.0]], [1.0, 2.0])
+    nested = make_online_pipeline(OnlineImputer(), make_online_pipeline(*curves))
+    table = nested.partial_fit([[1.0, 2.0], [2.0, 4.0]], [1.0, 2.0]).coefficients(as_frame=False)
+    assert table.feature.tolist() == flat.coefficients(as_frame=False).feature.tolist()
     assert not hasattr(prepare(MIXED), "coefficients")
 
 

@@ -18,10 +18,12 @@ from sklearn_nag.preprocessing import (
     HashingEncoder,
     NumberReader,
     OnlineColumnTransformer,
+    OnlineCurves,
     OnlineImputer,
     OnlineOneHotEncoder,
     OnlinePipeline,
     OnlineTfidf,
+    make_online_pipeline,
     prepare,
 )
 from sklearn_nag.preprocessing._frames import read_table
@@ -434,6 +436,16 @@ def test_times_of_the_day():
     assert prepare(frame).fit_transform(frame).toarray()[:, 0].tolist() == [0.5, 0.75]
 
 
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_times_of_the_day_that_have_a_type_are_as_their_words(library):
+    make = pytest.importorskip(library, exc_type=ImportError)
+    make = make.table if library == "pyarrow" else make.DataFrame
+    times = [None, *(datetime.time(i % 24, i % 60) for i in range(100))]
+    words = {"c": [time and str(time) for time in times]}
+    expected = prepare(pd.DataFrame(words)).fit_transform(pd.DataFrame(words)).toarray()
+    np.testing.assert_array_equal(prepare(frame := make({"c": times})).fit_transform(frame).toarray(), expected)
+
+
 def test_a_few_words_among_numbers_or_dates_are_missing():
     said, transformer = chosen(["abc", "n/a", *TWO_DIGITS[2:]])
     assert ", but 'abc' and the like in 1 row, taken as missing; 2 missing (0.7%), filled by means and marked" in said
@@ -582,6 +594,25 @@ def test_what_is_no_table_is_told_by_name():
     for estimator in (NAGRegressor(), NAGRegressor, prepare(frame)):
         with pytest.raises(TypeError, match="frame is the estimator .*; prepare takes the table first"):
             prepare(estimator, frame)
+
+
+def test_the_learner_is_cloned():
+    frame = pd.DataFrame({"x": np.sqrt(np.arange(N))})
+    learner = NAGRegressor().fit(frame, frame["x"])
+    model = prepare(frame, learner)
+    assert not hasattr(model[-1], "coef_")
+    assert prepare(frame, learner)[-1] is not model[-1]
+
+
+def test_the_steps_of_a_pipeline_follow_the_columns():
+    frame = pd.DataFrame({"x": np.sqrt(np.arange(N)), "shop": rest(list("abcd"))})
+    pipeline = make_online_pipeline(OnlineCurves(n_knots=2), NAGRegressor(), verbose=True)
+    model = prepare(frame, pipeline)
+    assert list(model.named_steps) == ["columns", "onlinecurves", "nagregressor"]
+    assert model.verbose
+    assert len(model.fit(frame, frame["x"])["onlinecurves"].knots_) == 1  # words have none
+    other = OnlinePipeline([("columns", OnlineImputer()), ("learn", NAGRegressor())])
+    assert list(prepare(frame, other).named_steps) == ["columns", "learner"]
 
 
 def test_columns_may_have_names_of_methods():

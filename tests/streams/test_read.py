@@ -810,6 +810,7 @@ def test_infinite_targets_are_named(suffix, tmp_path):
     ("weights", "message"),
     [
         ([1.0, None], "the sample_weight 'w' has missing values in .*: each row needs a weight"),
+        ([None, None], "the sample_weight 'w' has missing values in .*, data row 1: each row needs a weight"),
         (["a", "b"], "the sample_weight 'w' holds .*string.*: each row needs a weight, which is a number"),
     ],
 )
