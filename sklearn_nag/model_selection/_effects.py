@@ -242,14 +242,10 @@ class _Model:
     def __init__(self, estimator, target):
         check_is_fitted(estimator)
         learner, pipelines = learner_of(estimator), []
-        before = [] if learner is estimator else [step for _, step in estimator.steps[:-1]]
+        before = [step for pipeline in pipelines_of(estimator) for _, step in pipeline.steps[:-1]]
         if isinstance(learner, OnlineLinear) and learner is not estimator:
-<<<<<<< HEAD
-            pipelines, shares = [estimator[-2:]], np.ones((1, 1))
-            before.pop()
-=======
             pipelines, shares = [pipelines_of(estimator)[-1][-2:]], np.ones((1, 1))
->>>>>>> 87fcc1b2e5b0b52d564d14c376174a49cf0338c2
+            before.pop()
         elif hasattr(learner, "_weights_by_group"):
             pipelines, shares = learner.estimators_, learner._weights_by_group()
         parts = [self._read(pipeline) for pipeline in pipelines]
