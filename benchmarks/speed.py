@@ -178,8 +178,14 @@ def calls(table, n):
     def predict(model):
         return lambda: [model.predict(X[i : i + 1]) for i in range(n)]
 
+    def in_turn(model):
+        return lambda: [model.partial_fit(X[i : i + 1], y[i : i + 1]).predict(X[i : i + 1]) for i in range(n)]
+
     table.line("one dense row per partial_fit / SGDClassifier", learn(ours), learn(sgd), 0.4, n)
     table.line("one dense row per predict / SGDClassifier", predict(ours), predict(sgd), 0.6, n)
+    table.line("both in turn / SGDClassifier", in_turn(ours), in_turn(sgd), "", n)
+    defaults = NAGClassifier().partial_fit(X, y, **two)
+    table.line("  defaults", in_turn(defaults), in_turn(sgd), "", n)
 
     def stream(d):
         S, s = zipf_rows(n, d, 50)

@@ -110,7 +110,8 @@ class MixedState(State):
     def models(self):
         """The models, and the share of each in every prediction."""
         values = {part.name: getattr(self, part.name) for part in fields(State)}
-        first = State(**{**values, "rule": rules_of(self.rule)[0], "cached": None})
+        cached = None if self.cached is None else self.cached[3]
+        first = State(**{**values, "rule": rules_of(self.rule)[0], "cached": cached})
         if _has_floors(self.rule):
             has_zeros = self.targets.low <= ZERO
             for model, floor in zip(self.others, _floors(self.rule, self.target_mean(), self.t, has_zeros)):
@@ -143,6 +144,20 @@ class MixedState(State):
     def latest(self):
         """As of any model."""
         return replace(super().latest(), others=tuple(other.latest() for other in self.others), cached=None)
+
+    def unclipped(self):
+        """As of any model."""
+        return replace(super().unclipped(), others=tuple(other.unclipped() for other in self.others))
+
+    def clip_range(self):
+        """As of any model: what is predicted where each model is held at its own end."""
+        if self.rule.clip != "targets" or self.t == 0:
+            return super().clip_range()
+        shares, models = zip(*self.models())
+        ends = zip(*(model.clip_range() for model in models))
+        with np.errstate(over="ignore"):  # in the order in which predictions are added up, so that both are equal
+            means = (sum(share * end for share, end in zip(shares, some)) for some in ends)
+            return tuple(np.clip(mean, -LARGEST, LARGEST) for mean in means)
 
     def adopt(self, rule):
         """As of any model."""
@@ -180,6 +195,10 @@ class MixedState(State):
         """As of any model, by the mean of any of the models."""
         return np.logical_or.reduce([model.far(*distance) for _, model in self.models()])
 
+    def linear(self):
+        """As of any model; that of the first model is kept beside it, as `models` makes that anew."""
+        return super().linear()[:3]
+
     def _linear(self):
         """As `linear`, made anew: a mean of linear functions is one."""
         shares, models = zip(*self.models())
@@ -188,7 +207,7 @@ class MixedState(State):
             coef = sum(share[:, None] * own[0] for share, own in zip(shares, functions))
             intercept = sum(share * own[1] for share, own in zip(shares, functions))
         coef, intercept = (np.clip(a, -LARGEST, LARGEST) for a in (coef, intercept))
-        return self.within_bounds(coef), intercept, min(own[2] for own in functions)
+        return self.within_bounds(coef), intercept, min(own[2] for own in functions), functions[0]
 
 
 MixedRule.State = MixedState

@@ -65,10 +65,14 @@ def _merge(parts, power):
         constrain(rule, columns, merged.size(), merged.unit(), range(rule.n_heads))
 
     if rule.averaged:
-        base, total = sums.pop(), merged.averaged - parts.base.averaged
-        counts = [state.averaged - parts.base.averaged for state in parts.states]
+        base, start = sums.pop(), parts.base
+        counts = np.array([state.averaged - start.averaged for state in parts.states])
         own = [(played - base) / unit / max(count, TINY) for played, unit, count in zip(sums, units, counts)]
-        mean = _mean_weight(parts, own, _shares(parts, power, np.array(counts)))
+        mean = _mean_weight(parts, own, _shares(parts, power, parts.rows * (counts > 0)))
+        # Each model counted ``c t`` by the rows that it had seen; rows to come count by ``t`` of all.
+        ends = np.array([state.t + start.t for state in parts.states])
+        total = counts.sum() * ((merged.t + start.t) / (parts.share @ ends))
+        merged.averaged = float(start.averaged + total)
         columns.past[:] = merged.averaged * columns.weight - (base + total * mean * _unit(merged))
     else:
         merged.averaged = 0.0

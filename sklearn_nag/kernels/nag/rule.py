@@ -314,6 +314,8 @@ class State(JudgedState):
     def put_targets(self, which, subset):
         """Take over what ``subset``, from `for_targets`, has learnt. What targets share is the same in all subsets."""
         heads = self.rule.heads(np.arange(self.rule.experts), which)
+        if self.G_before is None and subset.G_before is not None:
+            self.G_before = self.columns.kept("G").copy()
         self.columns.put_heads(heads, subset.columns)
         self.targets.table[:, which] = subset.targets.table
         self.mixture.excess[which], self.mixture.gap[which] = subset.mixture.excess, subset.mixture.gap

@@ -529,7 +529,7 @@ class LinearState:
         """The model on some of the features alone, in this order, and the intercept; with copies of the columns."""
         n = self.columns.lift.size
         columns = self.columns.take(np.append(features, np.arange(n - self.rule.intercept, n)))
-        return replace(self, columns=columns, frequent=None)
+        return replace(self, columns=columns, frequent=None, cached=None)
 
     def met(self):
         """The features that rows have named: no others have weights."""

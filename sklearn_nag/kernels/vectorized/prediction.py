@@ -45,12 +45,12 @@ def predict_few(state, X):
     ``X`` has at least one number, at most `FEW`; NaN and infinity are as any that are too large. Returned is None where
     any may leave the range, or where models need more.
     """
+    if state.has_many:
+        return None
+    coef, intercept, reach = state.linear()  # of a mixture as well, as it keeps those of its models then
     if state.rule.clip is not None and (models := state.models()):
         parts = [predict_few(model, X) for _, model in models]
         return None if any(part is None for part in parts) else _blend([share for share, _ in models], parts)
-    if state.has_many:
-        return None
-    coef, intercept, reach = state.linear()
     sizes = np.abs(X)
     if not sizes.item(sizes.argmax()) <= reach:  # of NaN as well, which `argmax` finds first
         return None

@@ -9,9 +9,10 @@ import pytest
 from scipy import sparse
 from scipy.special import log_softmax
 
-from sklearn_nag import FTRLClassifier, NAGClassifier, NAGRegressor, kernels, merge, set_config
+from sklearn_nag import ClippingWarning, FTRLClassifier, NAGClassifier, NAGRegressor, kernels, merge, set_config
 from sklearn_nag.kernels.nag import half_lives
 from sklearn_nag.kernels.state.mixture import FixedShare
+from sklearn_nag.kernels.vectorized.prediction import predict_unit_free
 from sklearn_nag.model_selection import eta_sweep
 
 from ...estimators.helpers import bits
@@ -446,3 +447,51 @@ def test_half_lives_of_extreme_quantiles_hold_rows_of_the_rare_side(rng):
     np.testing.assert_array_equal(model.half_lives_, HALF_LIVES)
     model = NAGRegressor("quantile", quantile=1e-5, half_life="auto").partial_fit(X, y)
     np.testing.assert_array_equal(model.half_lives_, HALF_LIVES[:2])
+
+
+@not_compiled
+@pytest.mark.parametrize(("origin", "trend"), [(0.0, 0.0), (1.7e9, 0.0), (0.0, 20.0)])
+def test_it_is_told_where_all_models_are_held(origin, trend, rng):
+    """Each at its own end: with a trend, or a far column such as Unix times, these are apart."""
+    time = np.arange(400) / 400
+    X = np.column_stack([rng.normal(size=400), origin + time])
+    y = 3.0 * X[:, 0] + trend * time + 0.3 * rng.normal(size=400)
+    model = NAGRegressor(half_life=(20.0, 200.0)).partial_fit(X, y)
+    far = np.tile([[60.0, origin + 1.0]], (200, 1))
+    with pytest.warns(ClippingWarning, match="200 of 200 predictions"):
+        held = model.predict(far)
+    assert np.array_equal(model._state.clip_range()[1], held[:1])
+    free = [predict(model._state.unclipped(), far) for predict in (kernels.predict, predict_unit_free)]
+    assert np.min(free) > 100.0
+    np.testing.assert_allclose(*free, rtol=1e-6)
+    fixed = NAGRegressor(half_life=(20.0,), clip=(-1.0, 1.0)).partial_fit(X, y)
+    assert fixed._state.clip_range() == (-1.0, 1.0)
+
+
+@not_compiled
+def test_it_is_told_of_sparse_rows_too(rng):
+    """Also where weights of the models that forget are kept: a part of the columns has weights of its own."""
+    X = sparse.csr_array(sparse.random(60, 2000, 0.01, format="csr", random_state=0))
+    model = NAGRegressor(half_life=(20.0,)).partial_fit(X, X.sum(axis=1) + rng.normal(size=60))
+    model.predict(sparse.vstack([X] * 4, format="csr"))
+    assert model._state.others[0].cached is not None
+    with pytest.warns(ClippingWarning):
+        model.predict(1e3 * X)
+
+
+@not_compiled
+def test_functions_of_all_models_are_kept_until_the_next_row(rng):
+    """Also where each is clipped, so that the mean of the functions is not what predicts."""
+    X, y = rng.normal(size=(60, 3)), rng.normal(size=60)
+    model = NAGRegressor(half_life=(20.0,)).partial_fit(X, y)
+    first = model.predict(X[:1])
+    state = model._state
+    assert state.models()[0][1].cached is state.models()[0][1].linear()
+    assert np.array_equal(model.predict(X[:1]), first)
+    assert np.array_equal(pickle.loads(pickle.dumps(model)).predict(X[:1]), first)
+    undo = state.undo()
+    model.partial_fit(X, -y)
+    assert model._state.models()[0][1].cached is None
+    assert model.predict(X[:1]) != first
+    undo.restore()
+    assert np.array_equal(model.predict(X[:1]), first)

@@ -1,6 +1,7 @@
 """What models of the NAG family count in an average, and how shards go on from it, against plain loops."""
 
 import copy
+from functools import partial
 
 import numpy as np
 import pytest
@@ -25,10 +26,13 @@ def squared_gradients(state):
 
 
 @pytest.mark.parametrize("power", [0.0, 0.25, 1.0])
-@pytest.mark.parametrize("average", [False, True])
+@pytest.mark.parametrize("average", [False, True, 100])
 @pytest.mark.parametrize("with_base", [False, True])
 def test_shares(power, average, with_base, rng):
-    """Raw weights of each column, last and averaged, by rows (clocks) times a power of what ``G`` grew by."""
+    """Raw weights of each column, last and averaged, by rows times a power of what ``G`` grew by.
+
+    With ``average=100`` one of the models alone has begun to average.
+    """
     X, y = rows(rng)
     X[20:150, 3] = 0.0
     new = NAGClassifier(average=average, **PLAIN)
@@ -46,8 +50,7 @@ def test_shares(power, average, with_base, rng):
 
     grown = [np.maximum(squared_gradients(state) - squared_gradients(start), 0.0) for state in states]
 
-    def mean(clock, values):
-        shares = [getattr(state, clock) - getattr(start, clock) for state in states]
+    def mean(shares, values):
         total, count = np.zeros_like(values[0]), np.zeros_like(values[0])
         for share, G, value in zip(shares, grown, values):
             by = share * (G**power if power else np.ones_like(G))
@@ -56,13 +59,15 @@ def test_shares(power, average, with_base, rng):
 
     last = [state.columns.weight / np.where(state.scale() > 0, state.scale(), 1.0) for state in states]
     scale = np.where(merged.scale() > 0, merged.scale(), 1.0)
-    np.testing.assert_allclose(merged.columns.weight / scale, mean("t", last), rtol=1e-9, atol=1e-300)
+    own_rows = [state.t - start.t for state in states]
+    np.testing.assert_allclose(merged.columns.weight / scale, mean(own_rows, last), rtol=1e-9, atol=1e-300)
     if average:  # of the weights without units played before base, and of those played after it
         played = [state.averaged * state.columns.weight - state.columns.past for state in states]
         begun = start.averaged * start.columns.weight - start.columns.past
         own = [(p - begun) / (s.averaged - start.averaged) / np.where(s.scale() > 0, s.scale(), 1.0)
-               for p, s in zip(played, states)]  # fmt: skip
-        expected = begun + (merged.averaged - start.averaged) * mean("averaged", own) * scale
+               for p, s in zip(played, states) if s.averaged > start.averaged]  # fmt: skip
+        own_rows, grown = own_rows[-len(own) :], grown[-len(own) :]
+        expected = begun + (merged.averaged - start.averaged) * mean(own_rows, own) * scale
         ours = merged.unit_free_weight() * merged.averaged
         np.testing.assert_allclose(ours, expected, rtol=1e-8, atol=1e-12 * np.abs(expected).max())
     if power and not with_base:  # models that have not met the column do not count
@@ -76,6 +81,23 @@ OPTIONS = [
     {"centering": False},
     {"penalty": "l2"},
 ]
+
+
+@pytest.mark.parametrize("with_base", [False, True])
+def test_a_merged_average_counts_as_that_of_one_model(with_base, rng):
+    """Not as that of a short model, which the next rows would outweigh; and in whatever groups models are merged."""
+    X, y = rng.normal(size=(900, 3)), rng.normal(size=900)
+    new = NAGRegressor().partial_fit(X[:100], y[:100]) if with_base else NAGRegressor()
+    one, *models = (
+        copy.deepcopy(new).partial_fit(X[part], y[part])._state
+        for part in (slice(100, None), *(slice(i, i + 100) for i in range(100, 900, 100)))
+    )
+    together = partial(kernels.merge, base=new._state if with_base else None, power=0)
+    merged = together(models)
+    assert merged.averaged == pytest.approx(one.averaged, rel=0.01)
+    in_groups = together([models[0], together(models[1:4]), together(models[4:])])
+    assert in_groups.averaged == pytest.approx(merged.averaged)
+    np.testing.assert_allclose(in_groups.columns.past, merged.columns.past, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)

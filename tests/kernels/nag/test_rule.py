@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from sklearn_nag import losses
-from sklearn_nag.kernels import positive
+from sklearn_nag.kernels import learn, positive
 
 from ..helpers import EXTENSIONS, LOSSES, PENALTIES, RULES, flat, make_data, make_state, progressive
 from . import reference
@@ -142,3 +142,19 @@ def test_experts_that_are_kept_apart_learn_what_each_would_alone(data):
         part = together.select_experts(np.array([k]), alone.rule)
         assert np.array_equal(flat(part), flat(alone))
         assert together.t == 0 or means[k] == alone.mean_loss(alone.t)
+
+
+def test_what_targets_learn_apart_is_undone(rng):
+    """Also of columns that rows do not name, whose ``G`` a far larger gradient has rescaled for one of the targets."""
+    state = make_state(8, eta=[0.5, 0.5])
+    learn(state, losses.SquaredError(), sparse.csr_array(rng.normal(size=(20, 8))), rng.normal(size=(20, 2)))
+    before, undo = flat(state), state.undo(np.array([0, 1]))
+    X, y = np.zeros((1, 8)), np.array([[1.0, 1e30]])
+    X[0, :2] = 1.0
+    parts = [(np.array([k]), state.for_targets(np.array([k]))) for k in range(2)]
+    for which, subset in parts:
+        learn(subset, losses.SquaredError(), sparse.csr_array(X), y[:, which])
+    for which, subset in parts:
+        state.put_targets(which, subset)
+    undo.restore()
+    assert np.array_equal(flat(state), before)
