@@ -54,7 +54,8 @@ class _FTRLRule(OnlineLinear):
 
     @property
     def _fixed(self):
-        return (*super()._fixed, "normalization", "regularizer", "half_life")
+        # Weights are a function of sums over rows and of these, so that others would change all of them at once.
+        return (*super()._fixed, "normalization", "regularizer", "half_life", "eta0", "beta", "power_t")
 
     @property
     def _why_useless(self):

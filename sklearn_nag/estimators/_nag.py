@@ -13,7 +13,7 @@ import numpy as np
 from .. import kernels
 from .._decorators import share
 from ..constraints import Simplex
-from ..losses import ClassificationLoss, RegressionLoss
+from ..losses import NOTHING, ClassificationLoss, RegressionLoss
 from . import _shared_docs
 from ._bounds import Constraint, check_constraint, check_within, has_bounds, set_of
 from ._classifier import OnlineClassifier
@@ -242,6 +242,11 @@ class _NAGRule(OnlineLinear):
         state = self._state
         rule = (vars(self).get("_made") or state).rule
         check_within(rule.constraint, coef)
+        if rule.log_link and any((model.target_mean() == NOTHING).any() for model in (state, *state.others)):
+            raise ValueError(
+                f"weights cannot be given, as all targets so far are 0 and loss={self.loss!r} counts predictions from "
+                "the logarithm of their mean: learn rows with targets above 0 first, of each output."
+            )
         lost = (state.scale()[: self.n_features_in_] == 0) & coef.any(axis=0)
         try:
             kernels.nag.set_linear(state, coef, intercept, rule.constraint if rule.projected else None)

@@ -318,8 +318,8 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         ------
         ValueError
             For other shapes, for NaN and infinity, for weights beyond bounds, or that leave the range of float64 when
-            multiplied by their scales, and for estimators whose weights cannot be set. The estimator is then as it was
-            before.
+            multiplied by their scales, where predictions are logarithms and all targets so far are 0, and for
+            estimators whose weights cannot be set. The estimator is then as it was before.
         """
         check_fitted(self)
         coef, intercept = self._given(coef, intercept)
@@ -480,8 +480,6 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
 
     def _warn_if_lost(self, before, weight, stacklevel):
         """Warn, once for a model, if rows of some weight left its total weight as it was ``before`` them."""
-        if self._state.rule.forgets:  # what came before them has faded
-            return
         if weight is None:
             did_not_count = self._state.seen == before > 0
         else:
@@ -489,10 +487,11 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
             did_not_count = ((weight > 0) & (totals[1:] == totals[:-1])).any()
         if did_not_count and self not in _told_of_rows_that_do_not_count:
             _told_of_rows_that_do_not_count[self] = True
+            in_what = " in half_life, by which nothing fades any more" if self._state.rule.forgets else ""
             warnings.warn(
-                f"some rows did not count: the model has learnt rows of a total weight of {self._state.seen:.4g}, "
-                "against which theirs is lost in rounding (beyond 2**53 times their weight). Give recent rows more "
-                "weight, or begin a new model.",
+                f"some rows did not count{in_what}: the model has learnt rows of a total weight of "
+                f"{self._state.seen:.4g}, against which theirs is lost in rounding (beyond 2**53 times their weight). "
+                "Give recent rows more weight, or begin a new model.",
                 UserWarning,
                 stacklevel=stacklevel,
             )

@@ -90,13 +90,17 @@ def test_more_l1_leaves_fewer_weights():
     assert models[2].score(rows, y) > 0.9
 
 
-def test_a_rate_may_change_and_a_regularizer_may_not():
+def test_a_penalty_may_change_and_regularizer_and_rates_may_not():
     model = FTRLClassifier().partial_fit(X, Y, classes=[0, 1])
     before = bits(model)
     with pytest.raises(ValueError, match="regularizer was 'proximal' when this model was new and is 'l2' now"):
         model.set_params(regularizer="l2").partial_fit(X, Y)
-    assert np.array_equal(bits(model), before)
-    model.set_params(regularizer="proximal", eta0=0.1, l1=3.0).partial_fit(X, Y)
+    for name, value in {"eta0": 0.1, "beta": 1.0, "power_t": 1.0}.items():
+        model = FTRLClassifier().partial_fit(X, Y, classes=[0, 1])
+        with pytest.raises(ValueError, match=f"{name} was .* when this model was new and is {value} now"):
+            model.set_params(**{name: value}).partial_fit(X, Y)
+        assert np.array_equal(bits(model), before)
+    FTRLClassifier().partial_fit(X, Y, classes=[0, 1]).set_params(l1=3.0, l2=1.0).partial_fit(X, Y)
 
 
 @pytest.mark.parametrize(

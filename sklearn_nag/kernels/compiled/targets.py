@@ -6,7 +6,7 @@ import numpy as np
 
 from ...losses import FARTHEST, NOTHING, ZERO
 from ..state.lifts import LARGEST, TINY
-from ..state.targets import FAINT, FURTHER, LARGEST_GROWTH, PER_ROW, SURE
+from ..state.targets import FAINT, FURTHER, LARGEST_GROWTH, PER_ROW, SELDOM, SURE
 from .arithmetic import inverse_sqrt, length
 from .columns import finite
 from .constants import HAS_TARGET_UNIT, OF_RATE
@@ -19,6 +19,7 @@ from .heads import (
     HIGH,
     LATEST,
     LOW,
+    LOWEST,
     MEAN_BEFORE,
     PLAYED,
     PLAYED_LEAST,
@@ -204,6 +205,7 @@ def read_rates(heads, target, clip, clock, before, c, n_heads):
         log_y = np.log(y) if y > 0.0 else ZERO
         mean, mean_before, heads[RATIO, j] = 0.0, 0.0, y
         growth, spread = target[GROWTH, j], target[SPREAD, j]
+        heads[LOWEST, j] = 0.0 if y == 0.0 and spread > SELDOM * before else -LARGEST
         if HAS_TARGET_UNIT:
             total = target[SUM, j] if before > 0.0 else NOTHING
             mean_before = total - np.log(before) if total > NOTHING / 2.0 else NOTHING

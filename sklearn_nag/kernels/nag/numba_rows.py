@@ -76,6 +76,7 @@ from ..compiled.heads import (
     GRADIENT,
     IS_PREDICTED,
     LATEST,
+    LOWEST,
     PREDICTION,
     UNIT,
     compared,
@@ -363,7 +364,18 @@ def predict(table, heads, f, rule, model, clock, c, bias, rare, width, n):
     elif HAS_TARGETS:
         clip_alone(heads, model.target, rule.intercept, rule.clip, before, n_heads)
     fill_losses(heads, loss, n_heads, n_targets)
+    if OF_RATE:
+        stay(heads, rule, n_heads, n_targets)
     return True
+
+
+@slow
+def stay(heads, rule, n_heads, n_targets):
+    """As `_Heads.slope`, where predictions are logarithms: while a model forgets, some zeros move no weight."""
+    if rule.fades > 0.0:
+        for k in range(n_heads):
+            if heads[PREDICTION, k] < heads[LOWEST, k % n_targets]:
+                heads[GRADIENT, k] = 0.0
 
 
 @fast

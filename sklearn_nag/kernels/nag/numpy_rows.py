@@ -135,6 +135,7 @@ class _Heads:
             c, step = np.sqrt(c), step * (c if single else c[:, None])
         self.rows, self.step, self.c, self.single, self.bounded = rows, step, c, single, rule.bounded
         self.sharing, self.averaged, self.clipped = rule.sharing, rule.averaged, rule.clip is not None or rule.log_link
+        self.may_stay = rule.log_link and rule.forgets
         # What weights are multiplied by for a prediction: z or, where they are kept as theta, z over the scale.
         self.keeps_u = rule.adaptive or rule.normalization is None
         self.table, self.places = columns.table[len(columns.shared) :], _places_of_heads(columns, single)
@@ -201,7 +202,8 @@ class _Heads:
             p = between(p, rows.floor[i], rows.ceiling[i])
         if self.loss.coupled:
             p = self.loss.margins(p.reshape(rule.experts, -1)).reshape(-1)
-        return p, self.loss.gradient(p, rows.compared[i], rows.unit[i])
+        g = self.loss.gradient(p, rows.compared[i], rows.unit[i])
+        return p, np.where(p < rows.lowest[i], 0.0, g) if self.may_stay else g
 
     def direction(self, g):
         """Where a step goes, and how far for each head; importance-aware ones are scaled by `move`."""

@@ -10,6 +10,10 @@ from .lifts import TINY, positive
 FIELDS = "origin", "sum", "spread", "low", "high", "growth"
 PER_ROW = 6.0  # of `grown`, so that it is the growth itself where that is steady
 FURTHER = 2.5  # times their growth that predictions may go beyond targets
+# A spread over the mean and over the total weight, above which no more is remembered of rows with a target above 0 than
+# of a single one that has faded to 1/8. Slopes at more zeros fade as fast as what steps are divided by, so that these
+# would go on and on; that rates are low the mean knows, which falls.
+SELDOM = np.sqrt(8.0)
 LARGEST_GROWTH = 2.0**500  # of growth and spread over a mean, which may fall by hundreds of powers of ten
 SURE = 1.5  # standard errors of the growth that are put down to chance
 FAINT = 2.0**-40  # of a mean, which units do not fade below: targets that differ by more would all be outliers

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...losses import FARTHEST, NOTHING, ZERO, between
 from ..state.lifts import LARGEST, TINY, positive
-from ..state.targets import LARGEST_GROWTH, PER_ROW, widened, widened_rates, with_room
+from ..state.targets import LARGEST_GROWTH, PER_ROW, SELDOM, widened, widened_rates, with_room
 from .columns import running
 
 
@@ -39,6 +39,8 @@ class TargetRows(NamedTuple):
         Between which the prediction is at which the derivative is taken, when the target is known.
     compared : ndarray of shape (n_rows, n_targets)
         What derivatives compare predictions with: the targets or, where predictions are logarithms, targets over means.
+    lowest : ndarray of shape (n_rows, n_targets)
+        Below which a target of 0 moves no weight while a model forgets: 0 where it hardly remembers others, else -inf.
     spread : ndarray of shape (n_rows + 1, n_targets) or None
         `Targets.spread` before each row and after the last; None where it is not learnt.
     """
@@ -53,6 +55,7 @@ class TargetRows(NamedTuple):
     floor: np.ndarray
     ceiling: np.ndarray
     compared: np.ndarray
+    lowest: np.ndarray
     spread: np.ndarray | None = None
 
     def for_heads(self, n):
@@ -71,11 +74,11 @@ def read_targets(state, y, c, t):
         return read_rates(state, y, c, t)
     if not rule.target_unit:
         nothing, one = np.zeros(y.shape), np.ones(y.shape)
-        return TargetRows(y, nothing, nothing, one, one, *_ranges(state, y, t, nothing, nothing), y)
+        return TargetRows(y, nothing, nothing, one, one, *_ranges(state, y, t, nothing, nothing), y, nothing)
     y, counts_as, means, spread, unit = read_units(state, y, c, t)
     growth = _growths(targets, c, t, counts_as - means[:-1]) if rule.intercept else np.zeros(y.shape)
     ranges = _ranges(state, y, t, growth, spread[:-1])
-    return TargetRows(y, means[:-1], means[1:], unit[1:], unit[:-1], *ranges, y, spread)
+    return TargetRows(y, means[:-1], means[1:], unit[1:], unit[:-1], *ranges, y, 0.0 * y, spread)
 
 
 def read_units(state, y, c, t):
@@ -193,8 +196,8 @@ def read_rates(state, y, c, t):
         least, most = floor, ceiling = tuple(end + nothing for end in rule.clip)
     unknown = before == NOTHING
     least, most = np.where(unknown, NOTHING, least), np.where(unknown, NOTHING, most)
-    one = np.ones(y.shape)
-    return TargetRows(y, before, nothing, one, one, least, most, floor - mean, ceiling - mean, compared)
+    one, lowest = np.ones(y.shape), np.where((y == 0.0) & (spread > SELDOM * t[:-1, None]), 0.0, -np.inf)
+    return TargetRows(y, before, nothing, one, one, least, most, floor - mean, ceiling - mean, compared, lowest)
 
 
 def _over_means(log_y, means):

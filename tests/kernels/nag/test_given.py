@@ -180,6 +180,22 @@ def test_two_classes_and_outputs():
     np.testing.assert_allclose(several.predict(X)[:, 1], 2 * SOLVED.predict(X), rtol=1e-10)
 
 
+def test_rates_of_which_nothing_is_known():
+    X, y = DIABETES
+    for zeros in (np.zeros(len(y)), np.column_stack([y, 0 * y])):
+        reg = NAGRegressor("poisson").partial_fit(X, zeros)
+        before, coef = reg.coef_, np.zeros(reg.coef_.shape)
+        with pytest.raises(ValueError, match="all targets so far are 0 and loss='poisson'"):
+            reg.set_coef(coef, np.zeros(len(reg.intercept_)))
+        assert np.array_equal(reg.coef_, before)
+        with pytest.raises(ValueError, match="all targets so far are 0"):
+            NAGRegressor("poisson").fit(X, zeros, coef_init=coef)
+    coef = np.full(10, 1e-3)
+    for options in ({"target_normalization": None}, {"half_life": "auto"}):
+        reg = NAGRegressor("poisson", clip=None, **options).partial_fit(X, zeros[:, 0])
+        np.testing.assert_allclose(reg.set_coef(coef, 0.5).predict(X), np.exp(X @ coef + 0.5))
+
+
 def test_columns_that_have_not_varied():
     X, y = DIABETES
     rows = np.column_stack([X, np.zeros(len(y)), np.full(len(y), 3.0)])
