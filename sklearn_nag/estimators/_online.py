@@ -487,7 +487,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
             did_not_count = ((weight > 0) & (totals[1:] == totals[:-1])).any()
         if did_not_count and self not in _told_of_rows_that_do_not_count:
             _told_of_rows_that_do_not_count[self] = True
-            in_what = " in half_life, by which nothing fades any more" if self._state.rule.forgets else ""
+            in_what = " in half_life, and let nothing fade" if self._state.rule.forgets else ""
             warnings.warn(
                 f"some rows did not count{in_what}: the model has learnt rows of a total weight of "
                 f"{self._state.seen:.4g}, against which theirs is lost in rounding (beyond 2**53 times their weight). "
