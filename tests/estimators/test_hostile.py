@@ -334,7 +334,7 @@ def test_an_average_that_leaves_the_range_ends_the_call_though_latest_weights_pr
 
 def test_a_row_too_heavy_for_others_to_count_in_the_half_life():
     model = NAGRegressor(half_life=50).partial_fit(np.eye(9), np.arange(9.0), [1e17, *[10.0] * 8])
-    with pytest.warns(UserWarning, match="some rows did not count in half_life, by which nothing fades any more"):
+    with pytest.warns(UserWarning, match="some rows did not count in half_life, and let nothing fade"):
         model.partial_fit(np.eye(9), np.arange(9.0))
 
 
