@@ -251,7 +251,7 @@ def predicted(model, X, options, n_before) -> Any:
     except ValueError as error:
         error.add_note(f"This is of a batch of {X.shape[0]} rows after the first {n_before}.")
         raise
-    classes = model.classes_ if is_classifier(model) else None
+    classes = getattr(model, "classes_", None) if is_classifier(model) else None
     for what, values in given.items():
         for name, column in named(NEW[what], values, classes):
             if name in columns:

@@ -366,7 +366,8 @@ class OnlineBootstrap(LearnsInPlace, MetaEstimatorMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples, 2) or (n_samples, n_outputs, 2)
-            Lower and upper ends, infinite before two rows are learnt; for several coverages (..., 2, n_coverages).
+            Lower and upper ends, infinite before two rows, of any weight, are learnt; for several
+            coverages (..., 2, n_coverages).
         """
         coverages = check_coverage(coverage)
         check_fitted(self)

@@ -314,8 +314,9 @@ class _Model:
         effect = points @ coef[seen.columns[places]]
         for column, numbers in zip(seen.columns[places], points.T):
             if column in self.ones:
-                known, beside, ones = self.ones[column]
-                effect += (ones @ coef[beside])[np.searchsorted(known, numbers)]
+                known, by_step = self.ones[column]
+                for beside, ones in by_step:
+                    effect += (ones @ coef[beside])[np.searchsorted(known, numbers)]
         if isinstance(transformer, OnlineProducts):
             values = np.tile(transformer.means_, (len(points), 1))  # others deviate by 0, so their products are 0
             values[:, places] = points
@@ -340,7 +341,8 @@ class _Model:
 def _ones_of(step):
     """Of columns that number words or parts of dates, by place, the numbers and the ones that these have beside.
 
-    The ones are a slice of the columns that the step makes, and for each number a row of these.
+    The ones are pairs, one for each transformer that makes some: a slice of the columns that the step makes, and for
+    each number a row of these.
     """
     found, starts = {}, np.add.accumulate([0, *step._widths])
     parts = list(zip(step.transformers_, starts))
@@ -351,14 +353,16 @@ def _ones_of(step):
                     rows = np.full((len(words), len(others)), None)
                     rows[:, others.index(place)] = words
                     ones, _ = other._made_of(rows)
-                    found[start + i] = np.arange(float(len(words))), slice(begin, begin + ones.shape[1]), ones
+                    _, by_step = found.setdefault(start + i, (np.arange(float(len(words))), []))
+                    by_step.append((slice(begin, begin + ones.shape[1]), ones))
         elif isinstance(own, DateEncoder) and isinstance(other, DateEncoder) and other.one_hot and not own.one_hot:
             widths = [len(PARTS[part]) for part in other.parts]
             for i, (place, part) in enumerate(product(places, own.parts)):
                 if place in others and part in other.parts and part != "days":
                     numbers = np.arange(len(PARTS[part])) + float(part in ("month", "day"))
                     at = begin + others.index(place) * sum(widths) + sum(widths[: other.parts.index(part)])
-                    found[start + i] = numbers, slice(at, at + len(numbers)), np.eye(len(numbers))
+                    _, by_step = found.setdefault(start + i, (numbers, []))
+                    by_step.append((slice(at, at + len(numbers)), np.eye(len(numbers))))
     return found
 
 

@@ -31,7 +31,6 @@ _OF_DIGITS = re.compile("(?:%[YymdHMSj])+")
 _DIGITS = {"Y": 4, "y": 2, "m": 2, "d": 2, "H": 2, "M": 2, "S": 2, "j": 3}  # of what these formats are made of
 _HAS_DATE = re.compile("%[YyGcxDdjmbB]")
 _HAS_YEAR = re.compile("%[YyGcxD]")
-_LEAP_YEAR = "1972"  # that of dates without one, so that there is a 29 February
 _DAY = np.timedelta64(1, "D")
 _MOST_DAYS = 100_000_000  # about what a datetime64[us] holds
 
@@ -51,8 +50,8 @@ class DateEncoder(LearnsNothing):
         How words are read as dates, as `datetime.datetime.strptime` takes it, such as ``"%d.%m.%Y %H:%M"``; of several,
         the first one that fits. None stands for ISO 8601. Dates are taken as they are, and numbers as days since 1970;
         by a format of digits alone, such as ``"%Y%m%d"``; or, by ``"seconds"`` or ``"milliseconds"``, as such since
-        1970; beside words in a column of objects, too. Times of the day are of 1970-01-01,
-        and dates without a year of 1972, which is a leap year.
+        1970; beside words in a column of objects, too. Times of the day are of 1970-01-01,,
+        and dates without a year of 1900, where 29 February counts as 1 March.
     errors : {"raise", "missing"}, default="raise"
         What happens to a word that is no date, or a number that is far from all: an error, or a missing date,
         with a warning where ten rows or more hold words and none a date.
@@ -259,7 +258,13 @@ def read_date(word: str, form: str | None) -> datetime.datetime:
 
 
 def _parsed(word, form):
-    """As `strptime`, with a year for dates that have none: which one it takes by itself depends on the version."""
-    if _HAS_DATE.search(form) and not _HAS_YEAR.search(form):
-        word, form = f"{_LEAP_YEAR}|{word}", f"%Y|{form}"
-    return datetime.datetime.strptime(word, form)
+    """As `strptime`; dates without a year are of 1900, which it leaves open, and has no 29 February."""
+    if not _HAS_DATE.search(form) or _HAS_YEAR.search(form):
+        return datetime.datetime.strptime(word, form)
+    try:
+        return datetime.datetime.strptime(f"1900|{word}", f"%Y|{form}")
+    except ValueError:
+        date = datetime.datetime.strptime(f"1904|{word}", f"%Y|{form}")
+        if (date.month, date.day) != (2, 29):
+            raise
+        return date.replace(year=1900, month=3, day=1)

@@ -39,7 +39,7 @@ MISSING_WORDS = {
     "missing",
 }  # in small letters
 _APART = NUMBERS, DATES, WORDS  # what objects of a column may be, side by side
-_WORD_TYPES = str, datetime.time  # a time of the day is read as its words are
+_WORD_TYPES = str, datetime.time  # a time of the day is read as its words are, to the second
 _DATE_TYPES = datetime.date, np.datetime64  # a datetime, and a Timestamp of pandas, are dates
 _FIRST = 32  # rows for each word, among which most often all of them are
 _FEW = 50  # rows, up to which words are numbered one by one
@@ -555,6 +555,8 @@ def as_word(value: Any) -> str | None:
         return str(int(value))
     if isinstance(value, datetime.date):
         return value.isoformat()
+    if isinstance(value, datetime.time):  # which are all of one form then
+        return value.isoformat("seconds")
     return str(value)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -10,8 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.pipeline import Pipeline
 
-from ..estimators._parameters import InvalidParameterError, check_option, shown
+from ..estimators._parameters import InvalidParameterError, check_option, learner_of, shown
 from ..estimators._validation import as_given, takes_sparse
 from ._column_transformer import OnlineColumnTransformer, place_of
 from ._dates import DateEncoder, read_date
@@ -523,8 +525,8 @@ def prepare(
     Returns
     -------
     OnlinePipeline
-        Not fitted: an `OnlineColumnTransformer` named "columns" and, where it was given, a clone of the learner, named
-        "learner"; or, of an `OnlinePipeline`, its steps.
+        An `OnlineColumnTransformer` named "columns", not fitted, and, where it was given, a clone of the learner, named
+        "learner"; of an `OnlinePipeline` copies of its steps, unless one of them is named "columns".
 
     Raises
     ------
@@ -582,7 +584,7 @@ def prepare(
             raise TypeError("Sparse data was passed, whose columns have no kinds; learners take it as it is.")
         choice = choose(column, asked, least=LEAST_READ)
         made, group = _made(choice)
-        beside = _by_number(group) if hasattr(learner, "set_numeric_columns") else []
+        beside = _by_number(group) if hasattr(learner_of(learner), "set_numeric_columns") else []
         if say is not None:
             say(f"{as_given(name)}: {choice.note}{made}{', and by number' if beside else ''}")
         for entry in [*group, *beside]:
@@ -599,8 +601,11 @@ def prepare(
     first = "columns", columns_step
     if learner is None:
         return OnlinePipeline([first])
-    learner = clone(learner)
-    if isinstance(learner, OnlinePipeline) and first[0] not in learner.named_steps:
+    if isinstance(learner, Pipeline | str):  # steps that see all rows have been fitted before
+        learner = copy.deepcopy(learner)
+    else:
+        learner = clone(learner)
+    if type(learner) is OnlinePipeline and first[0] not in learner.named_steps:
         return learner.set_params(steps=[first, *learner.steps])
     return OnlinePipeline([first, ("learner", learner)])
 

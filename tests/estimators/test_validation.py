@@ -236,7 +236,7 @@ WRONG = {
     "n_iter_no_change": (0, "an int in the range [1, inf)"),
     "warm_start": (2, "True or False"),
     "average": (-1, "Got -1 instead."),
-    "class_weight": ("even", "one of 'balanced', None. Got 'even' instead."),
+    "class_weight": ("even", "'balanced', None or a dict of weights by class. Got 'even' instead."),
 }
 
 

@@ -139,6 +139,23 @@ def test_words_and_parts_of_dates_have_their_ones_too(values, ones, number):
     np.testing.assert_allclose(effect, predicted - predicted.mean(), atol=1e-3)
 
 
+def test_words_have_the_ones_of_all_encoders():
+    code = np.arange(500) % 3
+    rows, target = np.array(list("abc"), dtype=object)[code][:, None], np.array([1.0, 5.0, 2.0])[code]
+    target[[0, 1]] = -99.0, 99.0  # so that no prediction is clipped
+    encoders = [
+        ("number", OnlineOrdinalEncoder(), [0]),
+        ("hashed", HashingEncoder(16), [0]),
+        ("ones", OnlineOneHotEncoder(), [0]),
+    ]
+    model = make_online_pipeline(OnlineColumnTransformer(encoders), NAGCellsRegressor(**SMALL)).partial_fit(
+        rows, target
+    )
+    (_, effect) = EffectsDisplay.effects_of(model, [0]).popitem()[1]
+    predicted = model.predict(rows[:3])
+    np.testing.assert_allclose(effect, predicted - predicted.mean(), atol=1e-3)
+
+
 @pytest.mark.parametrize("n_rows", [120, 500])  # before and after there are cells that can cut it
 def test_columns_that_vary_late_have_effects(n_rows):
     Z = X[:n_rows, :3].copy()

@@ -204,12 +204,14 @@ def test_what_is_no_format(form, errors):
         DateEncoder(format=form, errors=errors).fit([["2024"]])
 
 
-def test_dates_without_a_year_have_a_29_february():
+def test_dates_without_a_year():
     encoder = DateEncoder(("days", "month", "day"), format="%d.%m. %H:%M", one_hot=False)
-    days = np.datetime64("1972-02-29") - np.datetime64("1970-01-01")
-    np.testing.assert_array_equal(encoder.fit_transform([["29.02. 12:00"]]), [[days.astype(int) + 0.5, 2, 29]])
+    days = (np.datetime64("1900-03-01") - np.datetime64("1970-01-01")).astype(int)
+    rows = encoder.fit_transform([["28.02. 06:00"], ["29.02. 12:00"], ["01.03. 18:00"]])
+    np.testing.assert_array_equal(rows, [[days - 0.75, 2, 28], [days + 0.5, 3, 1], [days + 0.75, 3, 1]])
     with pytest.raises(ValueError, match="must hold dates"):
         encoder.fit([["30.02. 12:00"]])
+    assert DateEncoder(("days",), format="%j").fit_transform([["61"]]) == days + 1
 
 
 @pytest.mark.parametrize("container", [np.array, pd.DataFrame])

@@ -9,6 +9,7 @@ import pytest
 import sklearn
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.decomposition import PCA
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 from sklearn_nag import HedgeRegressor, NAGCellsRegressor, NAGClassifier, NAGRegressor, ScaleInvariantRegressor
@@ -602,6 +603,34 @@ def test_the_learner_is_cloned():
     model = prepare(frame, learner)
     assert not hasattr(model[-1], "coef_")
     assert prepare(frame, learner)[-1] is not model[-1]
+    assert prepare(frame, "passthrough")[-1] == "passthrough"
+
+
+def test_steps_that_have_seen_all_rows_stay_fitted():
+    frame = pd.DataFrame({"x": np.sqrt(np.arange(N)), "z": np.arange(N) / 7.0})
+    learner = make_online_pipeline(PCA(1).fit(frame.to_numpy()), NAGRegressor())
+    model = prepare(frame, learner).partial_fit(frame, frame["x"])
+    assert model[-1].n_features_in_ == 1
+    assert not hasattr(learner[-1], "coef_")
+
+
+def test_pipelines_behind_are_given_numbers_of_words_as_learners_are():
+    frame = pd.DataFrame({"x": np.sqrt(np.arange(N)), "shop": rest(list("abcd"))})
+    learner = NAGCellsRegressor(first_rows=10)
+    names = [model[0].fit(frame).get_feature_names_out().tolist()
+             for model in (prepare(frame, learner), prepare(frame, make_online_pipeline(learner)))]  # fmt: skip
+    assert names[0] == names[1]
+    assert "shop" in names[0]
+
+
+def test_times_with_and_without_fractions_are_of_one_form():
+    times = [datetime.time(hour % 24, 30) for hour in range(N)]
+    frame = pd.DataFrame({"t": times, "x": np.sqrt(np.arange(N))})
+    model = prepare(frame, NAGRegressor()).partial_fit(frame, frame["x"])
+    fractions = frame.assign(t=[time.replace(microsecond=250) for time in times])
+    np.testing.assert_array_equal(model.predict(fractions), model.predict(frame))
+    names = [prepare(table)[0].fit(table).get_feature_names_out().tolist() for table in (frame, fractions)]
+    assert names[0] == names[1]
 
 
 def test_the_steps_of_a_pipeline_follow_the_columns():
