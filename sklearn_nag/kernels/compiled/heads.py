@@ -29,7 +29,7 @@ from .vectors import WIDTH
     LATEST,  # predictions by the latest weights
     AVERAGE,  # those by the average; while a row is learnt, by how much they are less
     RATIO,  # targets over their mean, where predictions are logarithms
-    LOWEST,  # below which such a prediction is not made less by a target of 0, while a model forgets
+    LOWEST,  # up to which such a prediction is not made less by a target of 0, while a model forgets
     FACTOR,  # of a direction in a step that is still to be made
     IS_PREDICTED,  # whether ``LATEST`` and ``AVERAGE`` are those of the row that is learnt next
 ) = map(np.int64, range(21))

@@ -205,7 +205,6 @@ def read_rates(heads, target, clip, clock, before, c, n_heads):
         log_y = np.log(y) if y > 0.0 else ZERO
         mean, mean_before, heads[RATIO, j] = 0.0, 0.0, y
         growth, spread = target[GROWTH, j], target[SPREAD, j]
-        heads[LOWEST, j] = 0.0 if y == 0.0 and spread > SELDOM * before else -LARGEST
         if HAS_TARGET_UNIT:
             total = target[SUM, j] if before > 0.0 else NOTHING
             mean_before = total - np.log(before) if total > NOTHING / 2.0 else NOTHING
@@ -238,6 +237,7 @@ def read_rates(heads, target, clip, clock, before, c, n_heads):
         if mean_before == NOTHING:
             least = most = NOTHING
         heads[MEAN_BEFORE, j], heads[PLAYED_LEAST, j], heads[PLAYED_MOST, j] = mean_before, least, most
+        heads[LOWEST, j] = max(floor - mean, 0.0) if y == 0.0 and spread > SELDOM * before else -LARGEST
         for k in range(j, n_heads, n_targets):
             heads[PREDICTION, k] = min(max(heads[PREDICTION, k], floor - mean), ceiling - mean)
             heads[UNIT, k] = 1.0

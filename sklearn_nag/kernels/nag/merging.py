@@ -68,14 +68,17 @@ def _merge(parts, power):
         base, start = sums.pop(), parts.base
         counts = np.array([state.averaged - start.averaged for state in parts.states])
         own = [(played - base) / unit / max(count, TINY) for played, unit, count in zip(sums, units, counts)]
-        mean = _mean_weight(parts, own, _shares(parts, power, parts.rows * (counts > 0)))
+        # Averages of long models are nearer to where all go, however many short ones are merged.
+        by_own_rows = counts - [state.extra - start.extra for state in parts.states]
+        mean = _mean_weight(parts, own, _shares(parts, power, by_own_rows))
         # Each model counted ``c t`` by the rows that it had seen; rows to come count by ``t`` of all.
         ends = np.array([state.t + start.t for state in parts.states])
         total = counts.sum() * ((merged.t + start.t) / (parts.share @ ends))
         merged.averaged = float(start.averaged + total)
+        merged.extra = max(float(start.extra + total - by_own_rows.sum()), 0.0)
         columns.past[:] = merged.averaged * columns.weight - (base + total * mean * _unit(merged))
     else:
-        merged.averaged = 0.0
+        merged.averaged = merged.extra = 0.0
     return merged
 
 
@@ -112,7 +115,7 @@ def lead(state, before, momentum, renew):
                 ahead.columns.past += ahead.averaged * (ahead.columns.weight - before)
         ahead = ahead if ahead.columns.finite() else state.copy()
     if renew and rule.averaged:
-        ahead.averaged = 0.0
+        ahead.averaged = ahead.extra = 0.0
         ahead.columns.past[:] = 0.0
     return ahead
 

@@ -374,7 +374,7 @@ def stay(heads, rule, n_heads, n_targets):
     """As `_Heads.slope`, where predictions are logarithms: while a model forgets, some zeros move no weight."""
     if rule.fades > 0.0:
         for k in range(n_heads):
-            if heads[PREDICTION, k] < heads[LOWEST, k % n_targets]:
+            if heads[PREDICTION, k] <= heads[LOWEST, k % n_targets]:
                 heads[GRADIENT, k] = 0.0
 
 

@@ -203,7 +203,7 @@ class _Heads:
         if self.loss.coupled:
             p = self.loss.margins(p.reshape(rule.experts, -1)).reshape(-1)
         g = self.loss.gradient(p, rows.compared[i], rows.unit[i])
-        return p, np.where(p < rows.lowest[i], 0.0, g) if self.may_stay else g
+        return p, np.where(p <= rows.lowest[i], 0.0, g) if self.may_stay else g
 
     def direction(self, g):
         """Where a step goes, and how far for each head; importance-aware ones are scaled by `move`."""

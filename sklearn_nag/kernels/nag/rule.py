@@ -240,6 +240,8 @@ class State(JudgedState):
     ----------
     N : float
         ``sum c z^2`` over rows and columns.
+    extra : float
+        By how much ``averaged`` of a merged model is more than what the models counted, each by rows of its own.
     shrinkage : float
         Clock of the L2 penalty: ``sum c eta_t`` times what the rule normalises it by, without the factor ``eta``.
     mixture : Mixture
@@ -249,6 +251,7 @@ class State(JudgedState):
     """
 
     N: float = 0.0
+    extra: float = 0.0  # also of models that were saved by earlier versions
     shrinkage: float = 0.0
     mixture: Mixture = field(default_factory=lambda: Mixture(np.zeros((0, 0)), np.zeros(0)))
     gradient_lift: np.ndarray = field(default_factory=lambda: np.zeros(0))
@@ -271,7 +274,7 @@ class State(JudgedState):
 
     def clocks(self):
         """The numbers that rows count up, by name."""
-        return {**super().clocks(), "N": self.N, "shrinkage": self.shrinkage}
+        return {**super().clocks(), "N": self.N, "extra": self.extra, "shrinkage": self.shrinkage}
 
     def relift_targets(self, factor):
         """Multiply by ``factor`` the targets and what has their unit: weights and, for losses of degree 2, slopes."""

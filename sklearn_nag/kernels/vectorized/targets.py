@@ -40,7 +40,8 @@ class TargetRows(NamedTuple):
     compared : ndarray of shape (n_rows, n_targets)
         What derivatives compare predictions with: the targets or, where predictions are logarithms, targets over means.
     lowest : ndarray of shape (n_rows, n_targets)
-        Below which a target of 0 moves no weight while a model forgets: 0 where it hardly remembers others, else -inf.
+        Up to which a target of 0 moves no weight while a model forgets: the mean, or the floor above it, where it
+        hardly remembers others, else -inf.
     spread : ndarray of shape (n_rows + 1, n_targets) or None
         `Targets.spread` before each row and after the last; None where it is not learnt.
     """
@@ -196,8 +197,10 @@ def read_rates(state, y, c, t):
         least, most = floor, ceiling = tuple(end + nothing for end in rule.clip)
     unknown = before == NOTHING
     least, most = np.where(unknown, NOTHING, least), np.where(unknown, NOTHING, most)
-    one, lowest = np.ones(y.shape), np.where((y == 0.0) & (spread > SELDOM * t[:-1, None]), 0.0, -np.inf)
-    return TargetRows(y, before, nothing, one, one, least, most, floor - mean, ceiling - mean, compared, lowest)
+    floor, ceiling, one = floor - mean, ceiling - mean, np.ones(y.shape)
+    stays = (y == 0.0) & (spread > SELDOM * t[:-1, None])
+    lowest = np.where(stays, np.maximum(floor, 0.0), -np.inf)
+    return TargetRows(y, before, nothing, one, one, least, most, floor, ceiling, compared, lowest)
 
 
 def _over_means(log_y, means):

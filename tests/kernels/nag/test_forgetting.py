@@ -186,6 +186,14 @@ def test_rates_recover_from_a_run_of_zeros(loss, rng, kernel):
     np.testing.assert_allclose(played, by_numpy, rtol=1e-6)
 
 
+def test_rates_held_above_zero_recover_from_zeros(rng, kernel):
+    """What is held at the lower end of its range is above a mean that falls, and was pushed further down below it."""
+    X, y = rng.normal(size=(1000, 2)), 1.0 * rng.poisson(5.0, size=1000)
+    y[100:700] = 0.0
+    model = NAGRegressor("poisson", half_life=20.0, clip=(1e-3, 100.0)).partial_fit(X, y)
+    assert model.predict(X).mean() == pytest.approx(5.0, rel=0.2)
+
+
 @pytest.mark.parametrize(
     ("normalization", "make", "kernel"),
     [

@@ -29,7 +29,7 @@ def squared_gradients(state):
 @pytest.mark.parametrize("average", [False, True, 100])
 @pytest.mark.parametrize("with_base", [False, True])
 def test_shares(power, average, with_base, rng):
-    """Raw weights of each column, last and averaged, by rows times a power of what ``G`` grew by.
+    """Raw weights of each column, last and averaged, by rows (clocks) times a power of what ``G`` grew by.
 
     With ``average=100`` one of the models alone has begun to average.
     """
@@ -66,8 +66,8 @@ def test_shares(power, average, with_base, rng):
         begun = start.averaged * start.columns.weight - start.columns.past
         own = [(p - begun) / (s.averaged - start.averaged) / np.where(s.scale() > 0, s.scale(), 1.0)
                for p, s in zip(played, states) if s.averaged > start.averaged]  # fmt: skip
-        own_rows, grown = own_rows[-len(own) :], grown[-len(own) :]
-        expected = begun + (merged.averaged - start.averaged) * mean(own_rows, own) * scale
+        counts, grown = [s.averaged - start.averaged for s in states][-len(own) :], grown[-len(own) :]
+        expected = begun + (merged.averaged - start.averaged) * mean(counts, own) * scale
         ours = merged.unit_free_weight() * merged.averaged
         np.testing.assert_allclose(ours, expected, rtol=1e-8, atol=1e-12 * np.abs(expected).max())
     if power and not with_base:  # models that have not met the column do not count
@@ -96,6 +96,12 @@ def test_a_merged_average_counts_as_that_of_one_model(with_base, rng):
     merged = together(models)
     assert merged.averaged == pytest.approx(one.averaged, rel=0.01)
     in_groups = together([models[0], together(models[1:4]), together(models[4:])])
+    if not with_base:
+        one_by_one = models[0]
+        for model in models[1:]:
+            one_by_one = together([one_by_one, model])
+        np.testing.assert_allclose(one_by_one.columns.past, merged.columns.past, rtol=1e-9, atol=1e-9)
+        assert one_by_one.extra == pytest.approx(merged.extra)
     assert in_groups.averaged == pytest.approx(merged.averaged)
     np.testing.assert_allclose(in_groups.columns.past, merged.columns.past, rtol=1e-9, atol=1e-9)
 
