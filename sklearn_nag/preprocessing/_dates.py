@@ -50,8 +50,8 @@ class DateEncoder(LearnsNothing):
         How words are read as dates, as `datetime.datetime.strptime` takes it, such as ``"%d.%m.%Y %H:%M"``; of several,
         the first one that fits. None stands for ISO 8601. Dates are taken as they are, and numbers as days since 1970;
         by a format of digits alone, such as ``"%Y%m%d"``; or, by ``"seconds"`` or ``"milliseconds"``, as such since
-        1970; beside words in a column of objects, too. Times of the day are of 1970-01-01,,
-        and dates without a year of 1900, where 29 February counts as 1 March.
+        1970; beside words in a column of objects, too. Times of the day are of 1970-01-01, and dates without a year of
+        1900, where 29 February counts as 1 March.
     errors : {"raise", "missing"}, default="raise"
         What happens to a word that is no date, or a number that is far from all: an error, or a missing date,
         with a warning where ten rows or more hold words and none a date.
