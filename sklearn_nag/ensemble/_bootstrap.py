@@ -22,7 +22,14 @@ from .._decorators import available_if
 from ..estimators._calls import between_calls, part_of, turn_of, unchanged_on_error
 from ..estimators._labels import check_one_class_a_row, dense
 from ..estimators._online import OnlineLinear
-from ..estimators._parameters import check_as_made, check_number, check_parameters, learner_of, pipelines_of
+from ..estimators._parameters import (
+    check_as_made,
+    check_number,
+    check_parameters,
+    learner_of,
+    pipelines_of,
+    steps_before_learner,
+)
 from ..estimators._rates import score_by_common
 from ..estimators._validation import (
     Rows,
@@ -66,8 +73,7 @@ def _decisions(model, X):
     learner = learner_of(model)
     if not isinstance(learner, OnlineLinear):
         return model.predict(X)
-    for pipeline in pipelines_of(model):
-        X = transformed((step for _, step in pipeline.steps[:-1]), X)
+    X = transformed(steps_before_learner(model), X)
     state = learner._state.unclipped() if isinstance(learner.clip, str) else learner._state
     return learner._in_shape(kernels.predict(state, learner._rows_to_predict(X)))
 

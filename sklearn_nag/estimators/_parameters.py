@@ -191,6 +191,11 @@ def learner_of(model):
     return pipelines[-1].steps[-1][1] if pipelines else model
 
 
+def steps_before_learner(model):
+    """The steps, without their names, that rows go through before they come to the learner of a model."""
+    return [step for pipeline in pipelines_of(model) for _, step in pipeline.steps[:-1]]
+
+
 def names_before_learner(model, names=None):
     """Names of the columns that the learner of a model gets, as the steps before it make them of ``names``."""
     for pipeline in pipelines_of(model):

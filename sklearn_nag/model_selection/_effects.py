@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from ..estimators._online import OnlineLinear
-from ..estimators._parameters import check_number, learner_of, pipelines_of, shown
+from ..estimators._parameters import check_number, learner_of, pipelines_of, shown, steps_before_learner
 from ..estimators._validation import class_codes
 from ..preprocessing import (
     DateEncoder,
@@ -241,11 +241,10 @@ class _Model:
 
     def __init__(self, estimator, target):
         check_is_fitted(estimator)
-        learner, pipelines = learner_of(estimator), []
-        before = [step for pipeline in pipelines_of(estimator) for _, step in pipeline.steps[:-1]]
+        learner, before, pipelines = learner_of(estimator), steps_before_learner(estimator), []
         if isinstance(learner, OnlineLinear) and learner is not estimator:
             pipelines, shares = [pipelines_of(estimator)[-1][-2:]], np.ones((1, 1))
-            before.pop()
+            before = before[:-1]
         elif hasattr(learner, "_weights_by_group"):
             pipelines, shares = learner.estimators_, learner._weights_by_group()
         parts = [self._read(pipeline) for pipeline in pipelines]

@@ -278,7 +278,7 @@ def test_errors():
         EffectsDisplay.effects_of(NAGCellsRegressor(**SMALL, max_columns=50).partial_fit(X, Y))
     with pytest.raises(ValueError, match="target must name one of 2 outputs"):
         EffectsDisplay.effects_of(NAGCellsRegressor(**SMALL).partial_fit(X, np.column_stack([Y, Y])))
-    for other in (NAGRegressor(), make_pipeline(SGDRegressor())):
+    for other in (NAGRegressor(), make_pipeline(SGDRegressor()), make_pipeline(NAGRegressor())):
         with pytest.raises(TypeError, match="effects are read of NAGCellsClassifier"):
             EffectsDisplay.effects_of(other.fit(X, Y))
     for max_features in (-1, 0, 2.5, "a"):
