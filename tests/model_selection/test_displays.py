@@ -387,7 +387,7 @@ def test_half_lives_over_a_stream(pyplot, rng):
         HalfLivesDisplay([1, 2], [[0.5, 0.5]], [20.0, np.inf])
 
 
-@pytest.mark.usefixtures("in_numpy")
+@pytest.mark.usefixtures("in_numpy", "pyplot")
 def test_half_lives_of_several_outputs_are_shown_by_their_mean():
     X, y = (part[:60] for part in load_diabetes(return_X_y=True))
     y = np.column_stack([y, np.where(np.arange(60) < 40, X[:, 3], -9.0)])
