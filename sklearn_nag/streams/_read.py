@@ -270,28 +270,18 @@ def read_batches(
     check_number("n_features", n_features, Integral, min_val=1, options=(None,))
     check_number("max_row_bytes", max_row_bytes, Integral, min_val=1, max_val=_MOST_BYTES)
     _check_target(target, sample_weight)
-    if not (transformer is None or callable(getattr(transformer, "transform", None))):
-        raise TypeError(f"transformer is {transformer!r:.80}; it must be a fitted transformer, or None.")
-    if hasattr(transformer, "fit"):
-        check_is_fitted(transformer)
+    _check_transformer(transformer, frames)
     if columns is not None and columns is not TARGETS_ALONE:
         columns = _checked_columns(columns, target, sample_weight)
     check_encoding(encoding)
-    if isinstance(words, str) or not all(isinstance(name, str) for name in words):
-        raise TypeError(f"words is {words!r}; it must be a list of names of columns.")
-    must_be_there = () if isinstance(words, IfThere) else tuple(words)
+    _check_words(words)
     check_option("mismatch", mismatch, ("raise", "fill"))
     if mismatch == "fill" and (not frames or columns is not None):
         raise ValueError(
             "mismatch='fill' needs frames=True, and no columns: a pipeline behind knows which ones it takes."
         )
-    if frames and transformer is not None:
-        raise ValueError("frames=True and a transformer do not go together: put it before the learner.")
-    can_separate = isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii()
-    if not (delimiter is None or (can_separate and delimiter not in '"\r\n')):
-        raise ValueError(
-            f"delimiter is {delimiter!r}; it must be one ASCII character, such as ';', and no quote or line end."
-        )
+    _check_delimiter(delimiter)
+    needed = () if isinstance(words, IfThere) else tuple(words)
     frames, zero_based, words, max_row_bytes = bool(frames), bool(zero_based), list(words), int(max_row_bytes)
     paths = apart(find_paths, source)
     sizes = apart(lambda: [path.stat().st_size for path in paths or ()])
@@ -306,7 +296,7 @@ def read_batches(
     formats = {format_of(path) for path in paths or ()}
     if len(formats) > 1:
         raise ValueError(f"source has files of several formats: {', '.join(sorted(formats))}; read them apart.")
-    repeatable = paths is None or all(path.is_file() for path in paths)  # no pipes
+    drop = missing_target == "drop"
     if formats == {"svmlight"}:
         if n_features is None:
             raise ValueError("svmlight files do not say how many features there are: give n_features.")
@@ -314,75 +304,92 @@ def read_batches(
             raise ValueError(
                 "svmlight files have no names: target, columns, sample_weight and transformer must be None."
             )
-
-        n_left_out = 0
-
-        def load(text):
-            nonlocal n_left_out
-            X, y = load_svmlight_file(io.BytesIO(text), n_features=n_features, zero_based=zero_based)
-            _check_svmlight_targets(text, y)
-            there = ~np.isnan(y)
-            if missing_target == "raise" or there.all():  # it is learners that refuse NaN; who predicts needs no target
-                return X, y
-            n_left_out += len(y) - there.sum()
-            return X[there], y[there]
-
-        def read():
-            nonlocal n_left_out
-            n_left_out = 0
-            return chain.from_iterable(svmlight_rows(path, _SVMLIGHT_BLOCK, max_row_bytes, load) for path in paths)
-
-        def cut():
-            return ((X, np.asarray(y)) for X, y, _ in cut_batches(read(), None, None, batch_size))
-
-        return Batches(lambda: _read_ahead(cut()), None, repeatable, settings,
-                       left_out=lambda: int(n_left_out), lasting=True)  # fmt: skip
-    reader = TableReader(
-        target, columns, sample_weight, n_hashed, transformer, frames, missing_target == "drop", mismatch == "fill",
-        words,
+        lines = _SvmlightReader(paths, n_features, zero_based, drop, max_row_bytes)
+        return _of_files(paths, lines, lambda: lines.rows(batch_size), settings)
+    reader = TableReader(target, columns, sample_weight, n_hashed, transformer, frames, drop, mismatch == "fill", words)
+    if paths is None:
+        checked = () if columns is not None else needed  # others are not there to be seen
+        n_rows = len(source) if hasattr(source, "__len__") and hasattr(source, "columns") else None
+        return Batches(
+            lambda: reader.rows(_tables_of_object(source, reader, checked, batch_size), batch_size), n_rows,
+            _begins_anew(source), settings, lambda: object_names(source), lambda: reader.n_left_out,
+        )  # fmt: skip
+    if formats == {"parquet"}:
+        return _of_files(
+            paths, reader, lambda: reader.rows(_tables_of_parquet(paths, reader, needed, batch_size), batch_size),
+            settings, lambda: parquet_names(paths[0]), sum(apart(parquet_rows, path) for path in paths),
+        )  # fmt: skip
+    form = {"delimiter": delimiter, "max_row_bytes": max_row_bytes, "encoding": encoding}
+    return _of_files(
+        paths, reader, lambda: reader.rows(_tables_of_csv(paths, reader, needed, set(words), form), batch_size),
+        settings, lambda: csv_names(paths[0], **form),
     )  # fmt: skip
 
-    def tables():
-        known = set(words)
-        for path in paths or ():
-            needed = must_be_there if path == paths[0] else ()
-            if formats == {"parquet"}:
-                check_names(parquet_names(path) if needed else (), needed, path)
-                of_file = parquet_tables(path, reader.names(), batch_size, reader.is_word)
-            else:
-                may_lack = reader.targets if reader.drop and path != paths[0] else ()
-                of_file = csv_tables(
-                    path, reader.names(), reader.targets, delimiter, max_row_bytes, encoding, frames, known, may_lack,
-                    needed,
-                )  # fmt: skip
-            for table in of_file:
-                yield path, without_views(table)
-        if paths is None:
-            for number, table in enumerate(object_tables(source, reader.names(), batch_size)):
-                if number == 0 and columns is None:  # else others are not there to be seen
-                    check_names(table.schema.names, must_be_there, "the first table")
-                yield "a later table" if number else "the first table", without_views(table)
 
-    def rows():
-        return reader.rows(tables(), batch_size)
+def _of_files(paths, reader, rows, settings, names=None, n_rows=None):
+    """`Batches` of rows of files, which are read ahead; the ``reader`` knows how many were left out."""
+    are_files = all(path.is_file() for path in paths)  # no pipes
+    return Batches(
+        lambda: _read_ahead(rows()), n_rows, are_files, settings, names, lambda: reader.n_left_out, lasting=True
+    )
 
-    n_rows = None
-    if formats == {"parquet"}:
-        n_rows = sum(apart(parquet_rows, path) for path in paths)
-    elif hasattr(source, "__len__") and hasattr(source, "columns"):
-        n_rows = len(source)
 
-    def names():
-        if paths is None:
-            return object_names(source)
-        if formats == {"parquet"}:
-            return parquet_names(paths[0])
-        return csv_names(paths[0], delimiter, max_row_bytes, encoding)
+def _begins_anew(source):
+    """Whether an object gives its rows again when it is asked again."""
+    is_used_up = hasattr(source, "__next__") and not hasattr(source, "collect_batches")
+    return not (is_used_up or hasattr(source, "read_next_batch"))  # of a RecordBatchReader
 
-    repeatable = repeatable and (hasattr(source, "collect_batches") or not hasattr(source, "__next__"))
-    repeatable = repeatable and not hasattr(source, "read_next_batch")  # a RecordBatchReader
-    return Batches(rows if paths is None else lambda: _read_ahead(rows()), n_rows, repeatable, settings, names,
-                   lambda: reader.n_left_out, lasting=paths is not None)  # fmt: skip
+
+def _tables_of_object(source, reader, needed, batch_size):
+    """Tables of an object, and what messages call them; the first one must have the columns ``needed``."""
+    for number, table in enumerate(object_tables(source, reader.names(), batch_size)):
+        if number == 0:
+            check_names(table.schema.names, needed, "the first table")
+        yield "a later table" if number else "the first table", without_views(table)
+
+
+def _tables_of_parquet(paths, reader, needed, batch_size):
+    """Tables of files, and their paths; the first file must have the columns ``needed``."""
+    if needed:
+        check_names(parquet_names(paths[0]), needed, paths[0])
+    for path in paths:
+        for table in parquet_tables(path, reader.names(), batch_size, reader.is_word):
+            yield path, without_views(table)
+
+
+def _tables_of_csv(paths, reader, needed, words, form):
+    """As `_tables_of_parquet`; ``words`` are the names of columns that hold words, to which those found are added."""
+    for path in paths:
+        is_first = path == paths[0]
+        may_lack = reader.targets if reader.drop and not is_first else ()
+        for table in csv_tables(
+            path, reader.names(), reader.targets, frames=reader.frames, words=words, may_lack=may_lack,
+            needed=needed if is_first else (), **form,
+        ):  # fmt: skip
+            yield path, without_views(table)
+
+
+class _SvmlightReader:
+    """Rows of svmlight files; ``n_left_out`` of them had no target, since the last iteration began."""
+
+    def __init__(self, paths, n_features, zero_based, drop, max_row_bytes):
+        self.paths, self.n_features, self.zero_based = paths, n_features, zero_based
+        self.drop, self.max_row_bytes, self.n_left_out = drop, max_row_bytes, 0
+
+    def rows(self, batch_size):
+        """Features and targets, in batches."""
+        self.n_left_out = 0
+        blocks = (svmlight_rows(path, _SVMLIGHT_BLOCK, self.max_row_bytes, self._load) for path in self.paths)
+        return ((X, np.asarray(y)) for X, y, _ in cut_batches(chain.from_iterable(blocks), None, None, batch_size))
+
+    def _load(self, text):
+        X, y = load_svmlight_file(io.BytesIO(text), n_features=self.n_features, zero_based=self.zero_based)
+        _check_svmlight_targets(text, y)
+        there = ~np.isnan(y)
+        if not self.drop or there.all():  # it is learners that refuse NaN; who predicts needs no target
+            return X, y
+        self.n_left_out += int(len(y) - there.sum())
+        return X[there], y[there]
 
 
 def _check_svmlight_targets(text, y):
@@ -422,6 +429,31 @@ def _check_target(target, sample_weight):
         raise ValueError(f"target has {twice!r} twice; each column is named once.")
     if sample_weight in names:
         raise ValueError(f"sample_weight is {sample_weight!r}, which is target: weights are a column of their own.")
+
+
+def _check_transformer(transformer, frames):
+    """Raise unless it is None, or fitted and to be used here."""
+    if not (transformer is None or callable(getattr(transformer, "transform", None))):
+        raise TypeError(f"transformer is {transformer!r:.80}; it must be a fitted transformer, or None.")
+    if hasattr(transformer, "fit"):
+        check_is_fitted(transformer)
+    if frames and transformer is not None:
+        raise ValueError("frames=True and a transformer do not go together: put it before the learner.")
+
+
+def _check_words(words):
+    """Raise unless these are names of columns."""
+    if isinstance(words, str) or not all(isinstance(name, str) for name in words):
+        raise TypeError(f"words is {words!r}; it must be a list of names of columns.")
+
+
+def _check_delimiter(delimiter):
+    """Raise unless fields of CSV files may be separated by it, or it is None."""
+    can_separate = isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii()
+    if not (delimiter is None or (can_separate and delimiter not in '"\r\n')):
+        raise ValueError(
+            f"delimiter is {delimiter!r}; it must be one ASCII character, such as ';', and no quote or line end."
+        )
 
 
 def _checked_columns(columns, target, sample_weight):
