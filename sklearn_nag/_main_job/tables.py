@@ -71,8 +71,6 @@ def read_own(path, target, *, most_rows, folds, encoding="utf-8", choices=None):
         raise ValueError(f"{path} has a header, and no rows below it.")
     _check_sizes(frame, path)
     notes = [f"{path}: {len(frame)} rows, {frame.shape[1]} columns"]
-    if not _is_number(frame[target]):  # truths among them, with gaps or without
-        frame[target] = frame[target].dropna().astype(str).astype(object).reindex(frame.index)
     asked = choices.kinds.get(target)
     target_reader, frame[target], of_target = _read_target(frame[target], asked)
     rows = frame[frame[target].notna()]
@@ -93,44 +91,44 @@ def read_own(path, target, *, most_rows, folds, encoding="utf-8", choices=None):
     if time is not None:
         time_reader, moments = _moments(rows[time], kinds.get(time))
         rows = rows.iloc[np.argsort(moments, kind="stable")]
-    taken = ""
-    if len(rows) > most_rows:
-        taken = f" in the {most_rows} rows taken (--rows)"
-        how = "the latest rows taken" if time is not None else "rows drawn at random"
-        notes.append(f"  {most_rows} {how} (--rows)")
-        rows = rows.tail(most_rows) if time is not None else rows.sample(most_rows, random_state=0)
+    rows, taken = _at_most(most_rows, rows, time is not None, notes)
     y = rows.pop(target)
     is_classification = not _is_number(y) or (asked != NUMBERS and _are_classes(y))
     if not is_classification and asked is None and are_days(y.to_numpy(np.float64)):
         raise ValueError(_no_dates(target, f", such as {y.iloc[0]:.0f}", [NUMBERS, WORDS]))
-    more = ""
+    which = of_target
     if is_classification:
         frequent = y.map(y.value_counts()) >= 2
         if not frequent.all():
             notes.append(f"  {(~frequent).sum()} rows left out, whose class no other row has")
             rows, y = rows[frequent], y[frequent]
-            more = " in two rows or more"
-            if _is_number(y):
-                more += f"; --numbers {shlex.quote(target)} takes it for a quantity"
+            instead = f"; --numbers {shlex.quote(target)} takes it for a quantity" if _is_number(y) else ""
+            which = f" in two rows or more{instead}"
     if y.nunique() < 2:
-        raise ValueError(
-            f"{path} has nothing to learn{taken}: rows with fewer than two values of {target!r}{more or of_target}."
-        )
+        raise ValueError(f"{path} has nothing to learn{taken}: rows with fewer than two values of {target!r}{which}.")
     if len(y) < 2 * folds:
         raise ValueError(f"{path} has {len(y)} rows to learn from; --folds {folds} needs at least {2 * folds}.")
     kind = f"classification, {y.nunique()} classes" if is_classification else "regression"
     notes.append(f"  {target!r} is the target: {kind}{of_target}")
     notes += [f"  {as_options(note)}" for note in of_columns]
     if time is not None:
-        notes.append(
-            f"  rows are in the order of {time!r}, and later ones are predicted from earlier ones (--shuffle does not)"
-        )
+        order = f"  rows are in the order of {time!r}, and later ones are predicted from earlier ones"
+        notes.append(f"{order} (--shuffle does not)")
     y = y.astype(str).to_numpy(object) if is_classification else y.to_numpy(np.float64)
     preparing = {name: value for name, value in given.items() if value}
     return Table(
         Path(path).name, target, rows, y, is_classification, made, time, reading, preparing, notes, target_reader,
         time_reader,
     )  # fmt: skip
+
+
+def _at_most(most_rows, rows, are_in_order, notes):
+    """So many rows, the latest or some at random, and the words that messages have for them."""
+    if len(rows) <= most_rows:
+        return rows, ""
+    notes.append(f"  {most_rows} {'the latest rows taken' if are_in_order else 'rows drawn at random'} (--rows)")
+    taken = rows.tail(most_rows) if are_in_order else rows.sample(most_rows, random_state=0)
+    return taken, f" in the {most_rows} rows taken (--rows)"
 
 
 def add_choices(add):
@@ -169,7 +167,10 @@ def _check_choices(choices, frame, path, target):
 
 def _read_target(values, kind):
     """The reader that makes numbers of a target, None if it needs none; the target; and what a note says of it."""
-    if _is_number(values) or kind == WORDS:
+    if _is_number(values):
+        return None, values, ""
+    values = values.dropna().astype(str).astype(object).reindex(values.index)  # of truths, too
+    if kind == WORDS:
         return None, values, ""
     column = read_table(values.to_frame()).columns[0]
     choice = choose(column, kind, least=LEAST_READ)
