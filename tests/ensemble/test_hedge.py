@@ -402,10 +402,14 @@ def test_what_is_played_of_rows_of_weight_0_has_the_same_bits_however_they_are_c
     np.testing.assert_array_equal(np.concatenate(played), whole)
 
 
-def test_partial_fit_is_one_pass():
-    model = HedgeRegressor().partial_fit(*DIABETES)
-    assert model.n_iter_ == 1
-    assert HedgeRegressor(max_iter=2).fit(*DIABETES).partial_fit(*DIABETES).n_iter_ == 1
+def test_partial_fit_is_one_pass_and_rows_are_judged_in_the_first_of_several():
+    stream = HedgeRegressor().partial_fit(*DIABETES)
+    for n in (1, 2):
+        model = HedgeRegressor(max_iter=n, shuffle=False).fit(*DIABETES)
+        assert (stream.n_iter_, model.n_iter_) == (1, n)
+        assert model.t_ == stream.t_ == 441.0
+        np.testing.assert_array_equal(model.expert_losses_, stream.expert_losses_)
+    assert model.partial_fit(*DIABETES).n_iter_ == 1
 
 
 def test_targets_of_one_column_are_a_flat_array():
@@ -414,6 +418,9 @@ def test_targets_of_one_column_are_a_flat_array():
         model = HedgeRegressor().partial_fit(X, y[:, None])
     assert len(warned) == 1
     np.testing.assert_array_equal(model.predict(X), HedgeRegressor().partial_fit(X, y).predict(X))
+    scaled = HedgeClassifier([("nag", make_pipeline(StandardScaler(), NAGClassifier()))])
+    with pytest.warns(DataConversionWarning, match="column-vector"):
+        scaled.partial_fit(CANCER[0][:20], CANCER[1][:20, None], classes=[0, 1])
 
 
 def test_sparse_rows():
@@ -693,6 +700,19 @@ def test_experts_that_differ_by_rounding_share_alike(loss, origin, kernel, rng):
     )
 
 
+def test_the_largest_forecasts_of_late_halve_after_64_rows(rng):
+    forecasts = np.ldexp(rng.normal(size=(300, 2)), rng.integers(-6, 6, size=(300, 2)))
+    forecasts[:100, 1] = 0.0
+    parts, model = [], HedgeRegressor().partial_fit(*DIABETES)
+    for start, stop in ((0, 1), (1, 70), (70, 300)):
+        model._experts[0].n_rows, model._exponents = stop, model._exponents if start else None
+        parts.append(model._largest_of_late(forecasts[start:stop]))
+    halved = np.arange(300) // 64
+    powers = np.where(forecasts == 0.0, 0.0, np.ldexp(1.0, np.frexp(forecasts)[1]))
+    expected = [np.ldexp(powers[: i + 1].T, halved[: i + 1] - halved[i]).max(axis=1) for i in range(300)]
+    np.testing.assert_array_equal(np.concatenate(parts), expected)
+
+
 def test_mixtures_that_were_saved_without_sizes_of_forecasts_go_on():
     X, y = DIABETES
     model = HedgeRegressor().partial_fit(X[:200], y[:200])
@@ -701,9 +721,14 @@ def test_mixtures_that_were_saved_without_sizes_of_forecasts_go_on():
     earlier = object.__new__(HedgeRegressor)
     earlier.__setstate__(state)
     np.testing.assert_array_equal(earlier.partial_fit(X, y).predict(X), model.partial_fit(X, y).predict(X))
-    for damaged in (0.0, np.zeros(2), np.array([np.nan]), np.array([1e300])):
-        with pytest.raises(ValueError, match="_exponents"):
-            object.__new__(HedgeRegressor).__setstate__({**state, "_exponents": damaged})
+    for name, damaged, message in (
+        *(("_exponents", value, "_exponents") for value in (0.0, np.zeros(2), np.array([np.nan]), np.array([1e300]))),
+        ("_range", np.array([[0.0], [np.inf]]), "_range has entries that are NaN"),
+        ("_n_outputs", 0, "the number of outputs is 0"),
+        ("_evidence", np.zeros(3), "what is known of errors"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            object.__new__(HedgeRegressor).__setstate__({**state, name: damaged})
 
 
 def test_an_expert_that_runs_away_takes_nobody_with_it():
@@ -898,7 +923,7 @@ def test_what_may_not_change():
     model = HedgeClassifier().partial_fit(*cancer, classes=[0, 1]).set_params(update="hedge")
     with pytest.raises(ValueError, match="update was 'adahedge' when this model was new and is 'hedge' now"):
         model.partial_fit(*cancer)
-    with pytest.raises(ValueError, match="first call"):
+    with pytest.raises(ValueError, match="^classes must be passed on the first call"):
         HedgeClassifier().partial_fit(*cancer)
     named = [("a", NAGRegressor(random_state=np.random.RandomState(0))), ("b", NAGRegressor(eta0=0.5))]
     for changed, message in (
@@ -932,10 +957,14 @@ def test_numbers_beyond_float64():
         reg.predict([[10**400]])
 
 
-def test_targets_that_are_not_finite_are_refused_whatever_their_type():
+@pytest.mark.parametrize(
+    ("experts", "what"),
+    [(None, "Input( y)?"), ([("sgd", make_pipeline(StandardScaler(), SGDRegressor()))], "Input y")],
+)
+def test_targets_that_are_not_finite_are_refused_whatever_their_type(experts, what):
     for y in ([1.0, np.inf], np.array([1.0, np.nan], dtype=object), np.array([1.0, np.inf], dtype=object)):
-        with pytest.raises(ValueError, match=r"y|Input"):
-            HedgeRegressor().partial_fit([[1.0], [2.0]], y, sample_weight=[1.0, 0.0])
+        with pytest.raises(ValueError, match=f"{what} contains (NaN|infinity)"):
+            HedgeRegressor(experts).partial_fit([[1.0], [2.0]], y, sample_weight=[1.0, 0.0])
 
 
 @pytest.mark.parametrize("estimators", [None, "of others"])
@@ -962,6 +991,12 @@ def test_first_rows_may_all_have_weight_0(make, estimators):
     assert parts.progressive_loss_ == whole.progressive_loss_
     with pytest.raises(ValueError, match="zero for all rows"):
         make(estimators).fit(X, y, sample_weight=np.zeros(60))
+
+
+@pytest.mark.parametrize("weight", [0.0, 1.0])
+def test_intervals_are_infinite_before_errors_are_known(weight):
+    model = HedgeRegressor().partial_fit([[1.0]], [2.0], sample_weight=[weight])
+    assert model.predict_interval([[1.0], [5.0]]).tolist() == [[-np.inf, np.inf]] * 2
 
 
 @pytest.mark.parametrize("nested", [False, True])

@@ -125,6 +125,7 @@ OF_OTHER_FORMS = {
     "lil, negative": (lambda: in_lists(2, -9), "column -9"),
     "lil, words": (lambda: in_lists(2, "a"), "must be integers"),
     "lil, too few rows": (lambda: with_array("lil", "rows", lambda rows: rows[:3]), "rows that are not 30 lists"),
+    "lil, no lists": (lambda: with_array("lil", "rows", lambda rows: np.full(30, "")), "rows that are not 30 lists"),
     "lil, too few values": (lambda: with_array("lil", "data", lambda data: data[::-1].copy()), "entries in row"),
     "byte order of indices": (lambda: with_array("csr", "indices", swapped), "byte order"),
     "byte order of indptr": (lambda: with_array("csr", "indptr", swapped), "byte order"),

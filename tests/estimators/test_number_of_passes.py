@@ -1,5 +1,7 @@
 """`early_stopping="auto"`: `fit` finds out how many passes help, and learns all rows."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -118,6 +120,36 @@ def test_many_passes_are_not_made_twice(words):
     expected.partial_fit(X[out], y[out])
     assert np.array_equal(model.coef_, expected.coef_)
     assert model.t_ == expected.t_
+
+
+def test_callbacks_end_a_search_and_the_passes_after_it(words):
+    pytest.importorskip("sklearn.callback", reason="scikit-learn has no callbacks before 1.9")
+    (X, y), make = words, partial(NAGClassifier, shuffle=False, eta0=0.2)
+    whole = make().fit(X, y)
+    assert 1 < whole.n_iter_ <= 5
+    n_searched, out = len(whole.validation_losses_), held_out(y, 0.1)
+
+    class Ends:
+        def __init__(self, n):
+            self.left = n
+
+        def setup(self, estimator, context):
+            pass
+
+        on_fit_task_begin = teardown = setup
+
+        def on_fit_task_end(self, estimator, context):
+            self.left -= context.task_name == "pass"
+            return self.left == 0
+
+    model = make().set_callbacks(Ends(1)).fit(X, y)
+    rows = np.setdiff1d(np.arange(900), out)
+    expected = make().partial_fit(X[rows], y[rows], classes=range(3)).partial_fit(X[out], y[out])
+    assert np.array_equal(model.coef_, expected.coef_)
+    assert (model.n_iter_, len(model.validation_losses_)) == (1, 1)
+    model = make().set_callbacks(Ends(n_searched + 1)).fit(X, y)
+    assert np.array_equal(bits(model), bits(make().partial_fit(X, y, classes=range(3))))
+    assert (model.n_iter_, len(model.validation_losses_)) == (1, n_searched)
 
 
 def test_passes_that_fit_noise_are_not_made(words, pairs):

@@ -5,6 +5,7 @@ import io
 import itertools
 import pickle
 import warnings
+from contextlib import nullcontext
 
 import joblib
 import numpy as np
@@ -24,6 +25,7 @@ from sklearn_nag import (
     ScaleInvariantRegressor,
     config_context,
     merge,
+    report_progress,
 )
 from sklearn_nag.constraints import Box
 
@@ -111,6 +113,9 @@ def test_sparsify_and_densify():
     assert np.array_equal(clf.densify().coef_, dense)
     reg = NAGRegressor(max_iter=2).fit(X, y).sparsify()
     assert reg.coef_.shape == (1, 64)
+    for method in (NAGRegressor().sparsify, NAGRegressor().densify):
+        with pytest.raises(NotFittedError):
+            method()
 
 
 def test_the_number_of_passes():
@@ -284,6 +289,15 @@ def test_what_cannot_change_on_the_way(change):
         with pytest.raises(ValueError, match="when this model was new"):
             method(X, Y)
     assert np.array_equal(flat(model._state), before)
+
+
+@pytest.mark.parametrize("verbose", [0, 2])
+def test_what_is_told_on_the_way_changes_nothing_of_what_is_known_of_errors(verbose, capsys):
+    model, twin = NAGRegressor(verbose=verbose), NAGRegressor()
+    with nullcontext() if verbose else report_progress(lambda now: None, every=7):
+        assert np.array_equal(model._play(X, X[:, 0]), twin._play(X, X[:, 0]))
+        model.partial_fit(X, X[:, 1])
+    assert np.array_equal(model.predict_interval(X), twin.partial_fit(X, X[:, 1]).predict_interval(X))
 
 
 # -- learning that fails

@@ -13,7 +13,7 @@ from sklearn.metrics import log_loss, r2_score
 from sklearn.model_selection import train_test_split
 
 from sklearn_nag import FTRLRegressor, NAGClassifier, NAGRegressor, ScaleInvariantRegressor, config_context
-from sklearn_nag.estimators._passes import Passes
+from sklearn_nag.estimators._passes import Passes, are_held_out
 
 from .helpers import PLAIN, X, Y, bits
 
@@ -176,7 +176,40 @@ def test_where_there_is_nothing_to_learn_nothing_is_said(n_rows, n_features, eta
         NAGClassifier("hinge", max_iter=max_iter, **options).fit(X, y > 0.5)
 
 
+@pytest.mark.filterwarnings("error::sklearn.exceptions.ConvergenceWarning")
+def test_what_could_gain_less_than_a_tenth_is_not_told(rng):
+    X, noise = rng.normal(size=(2000, 3)), rng.normal(size=2000)
+    model = NAGRegressor(eta0=1e-4, max_iter=10, tol=None, random_state=0)
+    model.fit(X, 0.22 * X[:, 0] + noise)  # a twentieth
+    with pytest.raises(ConvergenceWarning, match="there is more to learn"):
+        model.fit(X, 0.65 * X[:, 0] + noise)
+
+
+def test_rows_that_are_looked_at_may_all_be_without_weight(monkeypatch):
+    monkeypatch.setattr("sklearn_nag.estimators._passes.SOME", 10)  # of 30
+    weight = np.where(np.arange(30) % 3 > 0, 1.0, 0.0)
+    assert NAGRegressor(eta0=1e-6, max_iter=6, tol=None).fit(X, X[:, 0], sample_weight=weight).n_iter_ == 6
+
+
 # -- early stopping
+
+
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_growth_of_targets_is_that_of_the_order_given_when_rows_held_out_are_learnt_last(rng, shuffle):
+    X = rng.normal(size=(120, 40))
+    y = 5.0 * X[:, 0] + np.linspace(0.0, 30.0, 120)
+    model = NAGRegressor(eta0=0.02, shuffle=shuffle, random_state=0).fit(X, y)
+    assert 5 < model.n_iter_ < len(model.validation_losses_)
+    high = NAGRegressor().partial_fit(X, y)._state.clip_range()[1]
+    assert model._state.clip_range()[1] == pytest.approx(high, rel=1e-3)
+    if not shuffle:  # what fades has the order of time by itself
+        model.set_params(half_life=1e4).fit(X, y)
+        out = are_held_out(np.zeros(120, int), 0.1)
+        expected = clone(model)
+        for _ in range(model.n_iter_):
+            expected.partial_fit(X[~out], y[~out])
+        expected.partial_fit(X[out], y[out])
+        assert np.array_equal(model._state.targets.growth, expected._state.targets.growth)
 
 
 @pytest.mark.parametrize(("make", "stratify"), [(NAGClassifier, True), (NAGRegressor, False)])

@@ -56,6 +56,17 @@ def test_what_was_saved_must_fit_together(changed):
         loaded_with(classifier(), **changed)
 
 
+def test_attributes_are_a_dict():
+    with pytest.raises(ValueError, match="a NAGRegressor cannot be made of a list; its attributes are a dict"):
+        NAGRegressor().__setstate__([])
+
+
+def test_two_classes_are_no_label():
+    model = NAGClassifier().partial_fit(WINE[0], WINE[1] > 0, [False, True])
+    with pytest.raises(ValueError, match="classes_ of several labels are not 0 and 1 for each"):
+        loaded_with(model, classes_=np.array([[0, 1]]))
+
+
 @pytest.mark.parametrize("n_outputs", [2, 0, "1", np.zeros(2)])
 def test_outputs_must_be_those_of_the_model(n_outputs):
     with pytest.raises(ValueError, match="outputs"):

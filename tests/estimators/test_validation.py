@@ -26,6 +26,7 @@ from sklearn_nag import (
     ScaleInvariantClassifier,
     ScaleInvariantRegressor,
     config_context,
+    merge,
 )
 from sklearn_nag.constraints import L2Ball
 from sklearn_nag.estimators._nag import ETA0S, say_alpha_has_no_effect
@@ -875,3 +876,11 @@ def test_classes_of_one_kind(classes, found):
     got = named_classes(classes)
     assert_array_equal(got, found)
     assert got.dtype == found.dtype
+
+
+def test_models_of_other_targets_are_told_apart():
+    one, other = NAGRegressor().partial_fit(X, X[:, 0]), NAGRegressor().partial_fit(X, X[:, :2])
+    with pytest.raises(
+        ValueError, match=r"^models\[1\] does not fit models\[0\]: the number of outputs is 2, there None"
+    ):
+        merge([one, other])
