@@ -164,7 +164,7 @@ class Softmax(Log):
 
     def value(self, p, y, unit=1.0):
         """Of each class its share of the loss of the row, all at a single class; losses are summed over heads."""
-        return np.where(y > -1.0, 0.5 * (1.0 + y) * super().value(p, 1.0), 0.0)
+        return 0.5 * (1.0 + y) * super().value(p, 1.0)
 
 
 class Hinge(Lipschitz):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from sklearn_nag.constraints import L2Ball, Simplex, WeightedL1Ball
+from sklearn_nag.constraints import Box, L2Ball, Simplex, WeightedL1Ball
 
 SETS = [L2Ball, WeightedL1Ball, Simplex]
 
@@ -251,3 +251,12 @@ def test_what_project_takes_is_left_as_it_is():
         found[:] = 9.0
         assert list(point) == [0.25, 0.5]
     assert L2Ball(Fraction(1, 2)) == L2Ball(0.5)
+
+
+def test_zeros_have_no_sign_and_bounds_cannot_be_written_to():
+    for some in (WeightedL1Ball(1.0), Box(-1.0, 1.0), Box([-1.0, 0.0], 0.0)):
+        assert not np.signbit(some.project([-3.0, -0.0])[1])
+    box = Box([-1.0, 0.0], np.ones(2))  # by which rules are looked up
+    for bounds in (box.low, box.high):
+        with pytest.raises(ValueError, match="read-only"):
+            bounds[0] = 0.0

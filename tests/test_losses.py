@@ -14,6 +14,7 @@ from sklearn_nag import NAGRegressor, ScaleInvariantRegressor, config_context, l
 from .kernels.helpers import KERNELS
 
 LOSSES = {**losses.CLASSIFICATION, **losses.REGRESSION}
+FOR_NUMBERS = {**losses.REGRESSION, **losses.LOG_LINK}
 CAREFUL = [name for name, loss in LOSSES.items() if loss.move is not None]
 
 
@@ -43,6 +44,40 @@ def test_bound_is_the_largest_derivative(rng, name):
             assert largest <= bound
     if loss.lipschitz() is not None:
         assert np.abs(loss.gradient(np.array([-1e3, 1e3]), np.array([1.0, -1.0]))).max() == loss.lipschitz()
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_no_prediction_and_no_time_is_too_far(name):
+    loss, y = LOSSES[name](), np.array([1.0, -1.0])
+    for p in (y * np.inf, -y * np.inf):
+        assert not np.isnan(loss.value(p, y)).any()
+        assert not np.isnan(loss.gradient(p, y)).any()
+    if loss.move is not None:
+        moves = loss.move(-y, y, 1e120), loss.move(-y, y, np.inf), loss.move(y, y, 1.0, 0.0)  # without a unit, too
+        assert np.isfinite(moves).all()
+        assert (moves[0] * y >= 1.0).all()
+
+
+@pytest.mark.parametrize("name", ["hinge", "squared_hinge", "modified_huber"])
+def test_rounding_at_the_kink_of_a_hinge_is_no_slope(name):
+    loss = LOSSES[name]()
+    assert loss.gradient(1.0 - 1e-10, 1.0) == 0.0 > loss.gradient(1.0 - 1e-8, 1.0)
+
+
+def test_rounding_of_logarithms_is_no_slope_and_none_is_too_steep():
+    for loss in (losses.Poisson(), losses.Tweedie(1.5), losses.Gamma()):
+        assert loss.gradient(np.log(3.0) + 1e-13, 3.0) == loss.value(np.log(3.0) + 1e-13, 3.0) == 0.0
+        assert loss.gradient(np.log(3.0) + 1e-11, 3.0) > 0.0
+    assert losses.Poisson().gradient(800.0, 1.0) == 2.0**511 == -losses.Gamma().gradient(-800.0, 1.0)
+
+
+def test_from_where_on_targets_are_outliers_and_what_slows_rates():
+    known = {"squared_error": 32.0, "huber": 6.0, "absolute_error": 6.0, "poisson": 32.0}
+    known = {name: (limit, 1.0) for name, limit in known.items()}
+    assert {name: (loss.outlying, loss.slowed) for name in known for loss in [FOR_NUMBERS[name]()]} == known
+    for quantile, limit, slowed in ((0.5, 6.0, 1.0), (0.9, 6.0 / math.sqrt(0.2), 0.6), (0.001, 32.0, 0.063214)):
+        loss = losses.Quantile(quantile)
+        assert (loss.outlying, loss.slowed) == (pytest.approx(limit), pytest.approx(slowed, rel=1e-4))
 
 
 @pytest.mark.parametrize("name", losses.REGRESSION)

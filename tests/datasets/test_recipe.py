@@ -68,6 +68,8 @@ def test_hashed_recipe(rng):
     assert X.shape == (40, 2**16)
     gram = (exact @ exact.T).toarray()  # the same in any order of columns, unless some collide
     np.testing.assert_array_equal((X @ X.T).toarray(), gram)
+    words = datasets.paper_recipe([0], products=False, n_features=2**16).fit_transform(data[:, 1:2])
+    np.testing.assert_array_equal(words.data, np.ones(40))
     numbers = data[:, [0, 3]].astype(float)
     small = datasets.paper_recipe(n_features=3).fit_transform(numbers)  # of 5: some share a column
     assert small.shape == (40, 3)

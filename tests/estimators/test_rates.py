@@ -220,8 +220,9 @@ def test_graphs_of_onnx_predict_the_same(rng):
     X, y = table(rng, n=300)
     for model in (NAGRegressor("poisson"), NAGRegressor("tweedie", clip=None)):
         graph = to_onnx(model.partial_fit(X, y)).SerializeToString()
-        (predicted,) = runtime.InferenceSession(graph).run(None, {"X": X})
-        np.testing.assert_allclose(predicted[:, 0], model.predict(X), rtol=1e-9)
+        rows = np.vstack([X, 1e6 * X[:20]])  # of which some have rates beyond the range
+        (predicted,) = runtime.InferenceSession(graph).run(None, {"X": rows})
+        np.testing.assert_allclose(predicted[:, 0], model.predict(rows), rtol=1e-9)
 
 
 @pytest.mark.parametrize("learner", [LEARNERS[0], ScaleInvariantRegressor("poisson"), LEARNERS[10]], ids=name)

@@ -77,6 +77,12 @@ def test_the_same_predictions(run, model, data):
             assert np.array_equal(theirs, ours)
 
 
+def test_a_decision_value_of_0_is_that_of_the_first_class(run):
+    clf, nothing = NAGClassifier(fit_intercept=False, centering=False, **QUICK).fit(*CANCER), np.zeros((1, 30))
+    assert clf.decision_function(nothing) == 0.0
+    np.testing.assert_array_equal(run(to_onnx(clf), nothing)[0], clf.predict(nothing))
+
+
 @pytest.mark.parametrize("scale", [1.0, 1e-300, 1e300])
 def test_means_far_from_0_and_units_at_the_ends_of_the_range(run, scale):
     rng = np.random.default_rng(0)

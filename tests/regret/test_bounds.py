@@ -138,6 +138,69 @@ def with_both_classes(X, y):
     return X, y
 
 
+# -- bounds are the printed formulas
+
+
+def printed(X, y, p, u, losses):
+    """The bounds after all of the rows, whose losses are squared ones; of experts for ``losses``."""
+    (T, d), g, largest = X.shape, p - y, np.abs(X).max(axis=0)
+    v, length, w = g[:, None] * X, np.linalg.norm(X @ u), np.abs(u) / np.abs(u).sum()
+    first = np.array([column[column != 0][:1].sum() for column in np.abs(X).T])
+    inverses = [[np.linalg.pinv(x.T @ x + a * np.eye(d)) for x in (X[:t] for t in range(1, T + 1))] for a in (0, 0.3)]
+    surprise, damped = ([x @ inverse @ x for x, inverse in zip(X, each)] for each in inverses)
+    gamma, size, s = g**2 @ surprise, 2 * abs(u) * np.sqrt((v**2).sum(axis=0) + largest**2), np.sqrt((X**2).sum(axis=0))
+    wrong, R = p * y <= 0, max((np.linalg.norm(x) for x, missed in zip(X, p * y <= 0) if missed), default=0.0)
+    hinge = sum(max(0.0, 1.0 - y[t] * (X[t] @ u)) for t in np.flatnonzero(wrong))
+    steps, n, ranges = np.sqrt((v**2).sum(axis=0)), losses.shape[1], np.ptp(losses, axis=1)
+    high, low, best = losses.max(axis=1).sum(), losses.min(axis=1).sum(), losses.sum(axis=0).min()
+    variance = ranges.max() * (high - best) * (best - low) / (high - low)
+    return {
+        "ogd": u @ u / (2 * 0.7) + 0.7 / 2 * (v**2).sum(),
+        "entropy": (w * np.log(w * d)).sum() / 0.7 + 0.7 / 2 * (np.abs(v).max(axis=1) ** 2).sum(),
+        "nag": 2 * np.sqrt(2) * 3.0 * (steps / [1.0, 2.0, 5.0]).sum(),
+        "nag, scales learnt": 3.0 * ((5 * largest / first + 3) / (2 * np.sqrt(2)) * steps / largest).sum(),
+        "potential": (abs(u) * s * np.sqrt(1.4 * np.log(1 + 1.4 * (d * T * u * s) ** 2))).sum()
+        + np.exp(1 / (2 * (1.4 - 9 / 8))) * (1 + np.log(T)),
+        "full": length * np.sqrt(1.4 * np.log(1 + 1.4 * length**2 * np.exp(gamma / 1.4))) + 1,
+        "full, from below": length * np.sqrt(T / 2),
+        "scinol1": (size * np.log(1 + size * T)).sum() + d * (1 + np.log(T)),
+        "least squares": 0.5 * (y**2 @ surprise),
+        "ridge": 0.5 * (0.3 * u @ u + y**2 @ damped),
+        "perceptron": hinge + R * np.linalg.norm(u) * np.sqrt(hinge) + R**2 * (u @ u),
+        "margin": (np.linalg.norm(X, axis=1).max() * np.linalg.norm(u) / (y * (X @ u)).min()) ** 2,
+        "hedge": np.log(n) / 0.7 + 0.7 / 8 * (ranges**2).sum(),
+        "adahedge": 2 * np.sqrt(variance * np.log(n)) + ranges.max() * (16 / 3 * np.log(n) + 2),
+        "majority": (0.7 * best + np.log(n)) / np.log(2 / (1 + np.exp(-0.7))),
+    }
+
+
+def test_bounds_are_as_printed(rng):
+    X, p, u, losses = rng.normal(size=(9, 3)), rng.normal(size=9), rng.normal(size=3), rng.random((9, 4))
+    X[3:] *= 3.0
+    y = rng.uniform(0.5, 2.0, 9) * np.sign(X @ u)
+    run, w = Run(X, y, p, SquaredError()), np.abs(u) / np.abs(u).sum()
+    found = {
+        "ogd": ogd_bound(run, u, 0.7),
+        "entropy": entropy_bound(run, w, 0.7),
+        "nag": nag_bound(run, [1.0, 2.0, 5.0], 3.0),
+        "nag, scales learnt": nag_bound(run, None, 3.0),
+        "potential": potential_bound(run, u, 1.4),
+        "full": full_bound(run, u, 1.4),
+        "full, from below": full_lower_bound(run, u),
+        "scinol1": scinol1_bound(run, u),
+        "least squares": least_squares_bound(run, u),
+        "ridge": least_squares_bound(run, u, 0.3),
+        "perceptron": perceptron_bound(run, u),
+        "margin": margin_bound(run, u),
+        "hedge": hedge_bound(losses, 0.7),
+        "adahedge": adahedge_bound(losses),
+        "majority": majority_bound(losses, 0.7),
+    }
+    for T in range(1, 10):
+        for name, value in printed(X[:T], y[:T], p[:T], u, losses[:T]).items():
+            assert found[name][T - 1] == pytest.approx(value, rel=1e-7), (name, T)
+
+
 # -- gradient descent, FTRL
 
 

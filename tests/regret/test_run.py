@@ -108,6 +108,7 @@ def test_following_the_leader_loses_every_row():
 def test_switching_experts():
     losses = expert_game("switch", 100, 5, random_state=0)
     assert (losses[:50].sum(axis=0) == 0).sum() == (losses[50:].sum(axis=0) == 0).sum() == 1
+    assert losses[:50].sum(axis=0).argmin() != losses[50:].sum(axis=0).argmin()
     assert set(np.unique(losses)) == {0.0, 1.0}
 
 

@@ -52,6 +52,7 @@ def test_rows_count_by_their_weights():
     logits, codes = draw(6000, 0.4, np.array([1.0, 0.0, -1.0]))
     known, weights = probabilities.new(3), np.array([0.5, 1.0, 4.0])[codes]
     whole = probabilities.learn(known, logits, codes, weights, **PLATT)
+    assert whole.table[4, 2] == pytest.approx(weights.mean())
     factor, found = probabilities.line(whole, True)
     expected = np.array([1.0, 0.0, -1.0]) + np.log([0.5, 1.0, 4.0])
     assert factor == pytest.approx(0.4, abs=0.05)
@@ -66,7 +67,7 @@ def test_rows_count_by_their_weights():
 
 
 def reference(logits, codes, has_unit, has_offsets, memory):
-    """The definition, a step at a time: the factor of logits and the offset of each class at the end."""
+    """The definition, a step at a time: the factor of logits, the offset of each class, and the unit's square."""
     a, square, rows, n_classes = 1.0, 1.0, 0, logits.shape[1]
     offset, curvature = np.zeros(n_classes), 0.25 * np.array([20.0 if has_unit else 1500.0] + n_classes * [20.0])
     while len(logits) - rows >= (n := max(1, min(32, rows // 8))):
@@ -86,7 +87,7 @@ def reference(logits, codes, has_unit, has_offsets, memory):
         if has_unit:
             before, square = square, square + (mean_square - square) * n / min(rows, memory + n)
             a, curvature[0] = a * np.sqrt(square / before), curvature[0] * before / square
-    return a / (np.sqrt(square) if has_unit else 1.0), offset
+    return a / (np.sqrt(square) if has_unit else 1.0), offset, square
 
 
 @pytest.mark.parametrize("memory", [50.0, 2000.0])
@@ -94,10 +95,12 @@ def reference(logits, codes, has_unit, has_offsets, memory):
 def test_against_a_plain_transcription(options, memory):
     logits, codes = draw(600, 1.0, np.array([2.0, 0.0, -2.0]))
     logits *= np.repeat([1.0, 5.0, 0.5], 200)[:, None]
-    factor, offset = probabilities.line(learn(logits, codes, **options, memory=memory), options["has_unit"])
+    known = learn(logits, codes, **options, memory=memory)
+    factor, offset = probabilities.line(known, options["has_unit"])
     expected = reference(logits, codes, **options, memory=memory)
     np.testing.assert_allclose(factor, expected[0], rtol=1e-9)
     np.testing.assert_allclose(offset, expected[1], rtol=1e-9)
+    np.testing.assert_allclose(known.table[4, 0], expected[2], rtol=1e-9)
 
 
 def test_few_rows_hardly_move_what_means_probabilities():
@@ -178,6 +181,7 @@ def test_merging_and_saving():
     assert merged[:2] == (a.rows + b.rows, 0)
     assert a.waiting > 0
     assert not merged.table[2:4].any()  # what waits for a step
+    assert merged.table[4, 1] == 0.0 < b.table[4, 1]
     probabilities.check("it", merged, 2)
     low, high = sorted(probabilities.line(part, True)[0] for part in (a, b))
     assert 0.9 * low <= probabilities.line(merged, True)[0] <= 1.1 * high
@@ -187,6 +191,16 @@ def test_merging_and_saving():
     assert later.rows == a.rows
     assert same(merge([a, later], a), later)
     assert same(merge([later, a], a), later)
+    on = [learn(logits[rows], codes[rows], a) for rows in (slice(1000, 1500), slice(1500, None))]
+    again = merge(on, a)
+    assert again.surprise.rows == again.rows == a.rows + sum(part.rows - a.rows for part in on)
+
+
+def test_offsets_that_there_are_go_on():
+    logits, codes = draw(600, 0.4, np.array([-0.5, 0.5]))
+    start = learn(logits[:300], codes[:300], **WEIGHED)
+    assert same(*(learn(logits[300:], codes[300:], start, **options) for options in (ONE, WEIGHED)))
+    assert not learn(logits, codes, **ONE).table[0, 1:].any()
 
 
 @pytest.mark.parametrize("change", [{"rows": -1}, {"waiting": 1.0}, {"table": np.zeros((5, 3))}, {"table": np.ones(3)}])

@@ -64,10 +64,10 @@ def same(a, b):
 
 
 @pytest.mark.parametrize("memory", [np.inf, 100.0])
-@pytest.mark.parametrize("n_zeros", [0, 90])
-def test_against_a_plain_transcription(memory, n_zeros):
+@pytest.mark.parametrize("zeros", [slice(0), slice(90), slice(20, None)])  # after which places are at their end
+def test_against_a_plain_transcription(memory, zeros):
     size = np.random.default_rng(0).exponential(size=700) * np.repeat([1e-9, 5.0, 0.1], [300, 200, 200])
-    size[:n_zeros] = 0.0
+    size[zeros] = 0.0
     size[250::50] *= 1e5
     means, shares, places, played = reference(size, memory)
     known, width = quantiles.play(quantiles.new(1), size[:, None], np.zeros((700, 1)), 1.0 - LEVELS, memory)
@@ -280,6 +280,9 @@ def test_merging():
     assert begun[2].rows == a.rows
     for parts in (begun, begun[::-1]):
         assert same(quantiles.merge(parts, a), begun[2])
+    further = learn(size[1000 : 1000 + LONGEST - a.waiting], a)
+    assert (further.rows, further.waiting) == (a.rows + LONGEST, 0)
+    assert same(quantiles.merge([begun[2], further], a), further)
 
 
 def test_saved_and_loaded():

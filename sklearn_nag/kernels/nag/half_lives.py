@@ -143,7 +143,7 @@ class MixedState(State):
 
     def latest(self):
         """As of any model."""
-        return replace(super().latest(), others=tuple(other.latest() for other in self.others), cached=None)
+        return replace(super().latest(), others=tuple(other.latest() for other in self.others))
 
     def unclipped(self):
         """As of any model."""
@@ -172,7 +172,6 @@ class MixedState(State):
     def relift_targets(self, factor):
         """As of any model."""
         super().relift_targets(factor)
-        self.others = tuple(other.copy() for other in self.others)  # a call that is undone goes back to the old ones
         for other in self.others:
             other.relift_targets(factor)
         self.heard = Targets(self.heard.table * factor, self.heard.lift * factor)
@@ -278,7 +277,7 @@ def _learn_some(learn_by, tells, mix, state, loss, X, y, sample_weight):
 
     def counted(losses):
         losses = np.minimum(np.minimum(losses, LARGEST) * c[:, None], LARGEST)
-        if rule.target_unit and before == 0 and (rule.intercept or rule.log_link):  # nothing is predicted of the first
+        if rule.target_unit and before == 0 and rule.intercept:  # nothing is predicted of the first
             losses[..., 0, :] = 0.0
         return losses
 

@@ -279,6 +279,7 @@ class State(JudgedState):
     def relift_targets(self, factor):
         """Multiply by ``factor`` the targets and what has their unit: weights and, for losses of degree 2, slopes."""
         super().relift_targets(factor)
+        self.note_columns()  # before these are left, as what changes from here on is of others
         self.columns = self.columns.copy()  # a call that is undone goes back to the old ones
         self.columns.settle()
         self.columns.weight *= factor

@@ -259,12 +259,17 @@ class LinearState:
 
     def renew_columns(self):
         """Let the table of the columns have all as it is, where what had faded unseen could leave the range."""
-        if self.G_before is None and self.columns.G is not None:
-            self.G_before = self.columns.kept("G").copy()
+        self.note_columns()
+        self.columns.settle()
+
+    def note_columns(self):
+        """Keep, for what undoes a call, what it may change of columns that it does not name; what is kept stays so."""
+        G = self.columns.kept("G")
+        if self.G_before is None and G is not None:
+            self.G_before = G.copy()
         if self.columns_before is None:
             index = self.columns.in_units()
             self.columns_before = index, self.columns.take_kept(index)
-        self.columns.settle()
 
     def undo(self, named=None):
         """`Undo` of what is going to be learnt.

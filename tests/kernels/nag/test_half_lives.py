@@ -9,7 +9,16 @@ import pytest
 from scipy import sparse
 from scipy.special import log_softmax
 
-from sklearn_nag import ClippingWarning, FTRLClassifier, NAGClassifier, NAGRegressor, kernels, merge, set_config
+from sklearn_nag import (
+    ClippingWarning,
+    FTRLClassifier,
+    NAGClassifier,
+    NAGRegressor,
+    kernels,
+    merge,
+    report_progress,
+    set_config,
+)
 from sklearn_nag.kernels.nag import half_lives
 from sklearn_nag.kernels.state.mixture import FixedShare
 from sklearn_nag.kernels.vectorized.prediction import predict_unit_free
@@ -46,12 +55,13 @@ def shares_of_rows(losses, unit, noise=0.0, row_weight=None):
         counted = min(c, 32.0 * (total - c) / (t - 1)) if t > 1 else c
         loss, size = loss * counted / c, counted
         if unit:
-            size = max(weights @ loss, noise * counted / c)
+            size = max(weights @ loss, np.broadcast_to(noise, len(losses))[t - 1] * counted / c)
             size = min(size, 32.0 * mean) if mean else size
         before, mean = mean, mean + counted / total * (size - mean)
-        logs = logs * (before / mean)  # excess losses stay, and the rate has changed
-        rate = 1.0 / (unit * mean if unit else mean)
-        weights = np.exp(logs - rate * loss)
+        if mean > 0.0:
+            logs = logs * (before / mean)  # excess losses stay, and the rate has changed
+            rate = 1.0 / (unit * mean if unit else mean)
+            weights = np.exp(logs - rate * loss)
         weights = weights / weights.sum() * t / (t + 1) + 1.0 / (t + 1) / len(loss)
         logs = np.log(weights)
     return np.array(shares)
@@ -66,8 +76,8 @@ def test_fixed_share_is_as_printed(unit, noise, rng):
     np.testing.assert_allclose(shares, shares_of_rows(losses, unit, noise), rtol=1e-7, atol=1e-12)
 
 
-@pytest.mark.parametrize("unit", [0.0, 2.0])
-def test_the_unit_of_weights_does_not_matter(unit, rng):
+@pytest.mark.parametrize(("unit", "noise"), [(0.0, 0.0), (2.0, 0.0), (2.0, 1.5)])
+def test_the_unit_of_weights_does_not_matter(unit, noise, rng):
     """Losses count in those of the weight that most of the weight is in; a row weighs 32 times the mean at most."""
     weight = rng.exponential(size=300)
     weight[200] = 1e6
@@ -75,9 +85,10 @@ def test_the_unit_of_weights_does_not_matter(unit, rng):
 
     def shares(factor):
         row_weights = np.column_stack([factor * weight, np.add.accumulate(factor * weight)])
-        return kernels.mix(FixedShare.new(1, 4, unit), factor * losses, row_weights=row_weights)
+        return kernels.mix(FixedShare.new(1, 4, unit), factor * losses, factor * noise * weight, row_weights)
 
-    np.testing.assert_allclose(shares(1.0), shares_of_rows(losses, unit, row_weight=weight), rtol=1e-7, atol=1e-12)
+    expected = shares_of_rows(losses, unit, noise * weight, weight)
+    np.testing.assert_allclose(shares(1.0), expected, rtol=1e-7, atol=1e-12)
     np.testing.assert_array_equal(shares(1.0), shares(2.0**40))
     none = kernels.mix(FixedShare.new(1, 4, unit), losses)
     of_one = np.column_stack([np.ones(300), np.arange(1, 301)])
@@ -125,6 +136,8 @@ def test_targets_above_0_of_any_frequency(loss, mean, rng):
     y[0] = mean
     one, mixed = (NAGRegressor(loss, half_life=half_life).partial_fit(X, y) for half_life in (None, "auto"))
     assert mixed.progressive_loss_ < 1.12 * one.progressive_loss_
+    floors = [other.floor for _, other in mixed._state.models()[1:]]
+    assert (np.isfinite(floors) == (y == 0.0).any()).all()
 
 
 @not_compiled
@@ -184,6 +197,9 @@ def test_is_a_mixture_of_models_with_one_half_life(make, kernel):
     np.testing.assert_allclose(mixed.coef_, coef, rtol=1e-9)
     decided = sum(share * model.decision_function(X) for share, (model, _) in zip(mixed.half_life_, alone))
     np.testing.assert_allclose(mixed.decision_function(X), decided, rtol=1e-7, atol=1e-7)
+    by_latest = [kernels.predict(model._state.latest(), X) for model in (mixed, *(model for model, _ in alone))]
+    expected = sum(share * p for share, p in zip(mixed.half_life_, by_latest[1:]))
+    np.testing.assert_allclose(by_latest[0], expected, rtol=1e-7, atol=1e-7)
     np.testing.assert_array_equal(mixed.half_lives_, HALF_LIVES)
     assert mixed.t_ == weight.sum()
     if kernel == "numba":
@@ -210,6 +226,28 @@ def test_of_several_classes_the_joint_log_loss_counts_up_to_an_end():
     np.testing.assert_allclose(played, expected, rtol=1e-9, atol=1e-9)
     of_mixture = -log_softmax(expected, axis=1)[right] @ weight / weight.sum()
     np.testing.assert_allclose(mixed.progressive_loss_, of_mixture, rtol=1e-9)
+
+
+@not_compiled
+def test_of_rates_zeros_are_put_down_to_chance_and_none_is_below_what_rows_tell(rng):
+    """Deviances are of ratios to the mean of the targets before, and so is the variation that a 0 counts as."""
+    X, weight, half_lives = rng.normal(size=(80, 2)), rng.uniform(0.2, 3.0, 80), np.array([20.0, 3.0])
+    y = 5.0 * rng.poisson(0.6 * np.exp(X[:, 0])) * (np.arange(80) < 60)
+    y[0] = 5.0
+    models = [NAGRegressor("poisson", half_life=h) for h in (None, *half_lives, tuple(half_lives))]
+    *alone, played = (model._play(X, y, weight)[:, 0] for model in models)
+    losses, noise, alone = np.zeros((80, 3)), np.zeros(80), np.array(alone).T
+    for i in range(1, 80):
+        c, before = weight[:i], y[:i]
+        mean = c @ before / c.sum()
+        if (before == 0).any():
+            floors = np.log(mean) - np.log1p(np.minimum(c.sum(), half_lives / np.log(2.0)))
+            alone[i, 1:] = np.maximum(alone[i, 1:], floors)
+        ratio, rate = y[i] / mean, np.exp(alone[i]) / mean
+        losses[i] = 2.0 * weight[i] * ((ratio * np.log(ratio / rate) if ratio else 0.0) - ratio + rate)
+        noise[i] = 0.0 if ratio else weight[i] * (c @ (before - mean) ** 2 / c.sum() / mean**2)
+    shares = shares_of_rows(losses, 2.0, noise, weight)
+    np.testing.assert_allclose(played, (shares * alone).sum(axis=1), rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
@@ -317,6 +355,10 @@ def test_models_that_agree_are_not_rounded(rng):
     assert NAGRegressor(half_life="auto").partial_fit(X[:300], y[:300]).progressive_loss_ == 0.0
 
 
+def stop(now):
+    raise KeyboardInterrupt
+
+
 @not_compiled
 def test_a_call_that_fails_leaves_all_models_as_they_were():
     X, z, _ = mixed_rows(60)
@@ -327,6 +369,13 @@ def test_a_call_that_fails_leaves_all_models_as_they_were():
     with pytest.raises(ValueError, match="NaN"):
         model.partial_fit(bad, z)
     assert pickle.dumps(model) == before
+    with pytest.raises(KeyboardInterrupt), report_progress(stop, every=20):
+        model.partial_fit(X, 2.0**300 * z)  # so large that all models are lifted first
+    assert pickle.dumps(model) == before
+    copied = model._state.copy()
+    before = pickle.dumps(copied)
+    model.partial_fit(X, -z)
+    assert pickle.dumps(copied) == before
 
 
 @pytest.mark.parametrize("kernel", KERNELS[1:], indirect=True)  # as the other one undoes all columns in any case
@@ -416,13 +465,16 @@ def test_weights_given_are_those_of_all_models(rng):
 
 def test_sparse_rows_are_predicted_by_the_columns_that_they_name(kernel):
     """To blend the weights of all columns takes time for each of them, after each row learnt."""
-    X = sparse.random(60, 5000, 0.01, format="csr", random_state=0)
-    y = np.arange(60) % 3
+    X = sparse.random(140, 5000, 0.01, format="lil", random_state=0)
+    X[75:, 7] = 1.0  # which is frequent for the model that has forgotten the rows before
+    X, y = sparse.csr_matrix(X), np.arange(140) % 3
     clf = NAGClassifier(half_life="auto").partial_fit(X, y, classes=[0, 1, 2])
-    found = clf.decision_function(X)
+    assert [model.columns.frequent[7] for model in (clf._state, clf._state.others[-1])] == [0.0, 1.0]
+    few = X[:40]  # entries of which are looked up in less time than all weights are made
+    found = clf.decision_function(few)
     assert clf._state.cached is None
-    np.testing.assert_allclose(found, X @ clf.coef_.T + clf.intercept_, rtol=1e-9, atol=1e-12)
-    assert np.array_equal(clf.decision_function(X), found)
+    np.testing.assert_allclose(found, few @ clf.coef_.T + clf.intercept_, rtol=1e-9, atol=1e-12)
+    assert np.array_equal(clf.decision_function(few), found)
 
 
 @quick
@@ -466,6 +518,17 @@ def test_it_is_told_where_all_models_are_held(origin, trend, rng):
     np.testing.assert_allclose(*free, rtol=1e-6)
     fixed = NAGRegressor(half_life=(20.0,), clip=(-1.0, 1.0)).partial_fit(X, y)
     assert fixed._state.clip_range() == (-1.0, 1.0)
+
+
+@not_compiled
+def test_digits_are_lost_in_raw_units_where_one_model_loses_them(rng):
+    """A column has moved so far that the model which forgets what it was finds its mean far from 0."""
+    X = rng.normal(size=(400, 2))
+    X[100:, 1] += 1e10
+    state = NAGRegressor(half_life=(2.0,)).partial_fit(X, X[:, 0] + rng.normal(size=400))._state
+    assert [model.far().tolist() for _, model in state.models()] == [[False, False, False], [False, True, False]]
+    assert state.far().tolist() == [False, True, False]
+    assert not state.is_exact()
 
 
 @not_compiled

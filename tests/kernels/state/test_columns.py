@@ -122,6 +122,22 @@ def test_what_is_undone_is_as_it_was(n):
     assert pickle.dumps(state.copy()) == copy
 
 
+def test_what_is_undone_is_as_it_was_where_targets_are_lifted_first():
+    """So that from there on it is another table whose ``G`` changes, and which has no units."""
+    X, z, _ = words(420, 3)
+    model = learn(NAGRegressor(half_life=20), X[:400], z[:400])
+    state, loss, rows = model._state, model._loss(), of_some_columns(X[400:])
+    before, copy = kept(model), pickle.dumps(state.copy())
+    undo = kernels.undo(state, loss, rows.indices)
+    assert undo.named is not None
+    kernels.learn(state, loss, rows, np.ldexp(z[400:, None], 300))
+    assert state.targets.lift < 1.0
+    assert pickle.dumps(undo.model()) == copy
+    undo.restore()
+    np.testing.assert_array_equal(kept(model), before)
+    assert pickle.dumps(state.copy()) == copy
+
+
 def test_what_is_undone_is_as_it_was_from_any_moment_on():
     """As a fork may come between any two instructions, and in a loop that has marked places of columns."""
     X, z, _ = words(900, 3)

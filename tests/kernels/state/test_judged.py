@@ -126,4 +126,23 @@ def test_rows_that_wait_are_those_of_all_models(rng, kind):
     base = learnt(make_state(3, kind, 2, judged=True), slice(ROUND - 1))
     shards = [learnt(base.copy(), rows) for rows in (slice(40, 42), slice(42, 44))]  # for each of which a round ends
     assert [shard.waiting for shard in shards] == [1.0, 1.0]
-    assert merge(shards, base).waiting == 0.0
+    merged = merge(shards, base)
+    assert merged.waiting == 0.0
+    assert (merged.due == 0.0).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_both_have_lost_is_that_of_each_model_and_each_target(rng, kind):
+    X, y = rows_of(rng, "log_loss", 6 * ROUND)
+    states = [make_state(3, kind, 2, judged=True)]
+    for rows in (slice(2 * ROUND), slice(2 * ROUND, 4 * ROUND), slice(4 * ROUND, 6 * ROUND - 5)):
+        states.append(states[min(len(states) - 1, 1)].copy())
+        progressive(states[-1], X[rows], y[rows])
+    new, base, *shards = states
+    assert not new.trust.gap.any()
+    total, merged = shards[0].trust.gap + shards[1].trust.gap - base.trust.gap, merge(shards, base)
+    assert (base.trust.gap > 0.0).all()
+    np.testing.assert_allclose(merged.trust.gap, total, rtol=1e-12)
+    second = shards[1].judged_heads(np.array([1]))
+    assert second["trust"].gap == shards[1].trust.gap[1] != shards[1].trust.gap[0]
+    assert np.array_equal(second["due"], shards[1].due[1:])

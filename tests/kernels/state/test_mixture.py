@@ -110,13 +110,13 @@ def test_the_gap_of_an_expert_without_a_share():
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_losses_fade_before_each_row(kernel, rng):
     losses, forecasts = rng.exponential(size=(200, 3)), rng.normal(size=(200, 3))
-    kept = 0.5 ** rng.exponential(0.1, size=200)
+    kept, weight = 0.5 ** rng.exponential(0.1, size=200), rng.uniform(0.1, 3.0, size=200)
     mixture, blended, by_tangents = (Mixture.new(3) for _ in range(3))
     with config_context(kernel=kernel):
         shares = kernels.mix(mixture, losses, kept=kept)
-        of_blend = kernels.blend(blended, forecasts, "squared_error", np.ones(200), kept)
+        of_blend = kernels.blend(blended, forecasts, "squared_error", weight, kept)
         mixed = (of_blend * forecasts).sum(axis=1, keepdims=True)
-        slopes = mixed * (forecasts - mixed)
+        slopes = mixed * (forecasts - mixed) * weight[:, None]
         np.testing.assert_allclose(kernels.mix(by_tangents, slopes, kept=kept), of_blend, rtol=1e-9)
     expected, total, gap = adahedge(losses, kept)
     np.testing.assert_allclose(shares, expected, rtol=1e-9, atol=1e-12)
@@ -137,6 +137,22 @@ def test_losses_may_fade_for_ever(kernel, rng):
     assert np.isfinite(shares).all()
     assert shares[3021, 0] > 0.7
     np.testing.assert_allclose(mixture.weights(), 1.0 / 3.0)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_what_rounding_may_have_done_is_no_difference(kernel):
+    losses = np.tile([0.1 + 0.2, 0.3], (50, 1))
+    assert losses[0, 0] > losses[0, 1]
+    with config_context(kernel=kernel):
+        assert (kernels.mix(Mixture.new(2), losses) == 0.5).all()
+
+
+def test_totals_of_shards_stay_in_range():
+    largest = np.finfo(np.float64).max
+    far = Mixture(np.array([[0.0, largest]]), np.array([largest]))
+    whole = far.merged([far])
+    assert (whole.excess.tolist(), whole.gap.tolist()) == ([[0.0, largest]], [largest])
 
 
 @pytest.mark.parametrize("has_base", [False, True])
