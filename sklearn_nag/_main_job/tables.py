@@ -197,12 +197,18 @@ def _no_dates(target, such, kinds):
 
 
 def _time(frame, kinds, drop):
-    """The column with dates, or None. Of several, one in whose order rows are, else the first; no times of the day."""
+    """The column with dates, or None. Of several, one in whose order rows are, else the first.
+
+    Times of the day are none, nor dates that more than half of the rows lack; others may be missing.
+    """
     asked = {name: kinds.get(name) for name in frame if name not in drop}
     choices = {name: choose(read_table(frame[[name]]).columns[0], kind) for name, kind in asked.items()}
     dated = [name for name, choice in choices.items() if choice.kind == DATES and choice.has_days]
-    in_order = [name for name in dated if (np.diff(_moments(frame[name], asked[name])[1]) >= 0).all()]
-    return next(iter(in_order + dated), None)
+    moments = {name: _moments(frame[name], asked[name])[1] for name in dated}
+    known = {name: own[np.isfinite(own)] for name, own in moments.items()}
+    enough = [name for name in dated if 2 * len(known[name]) >= len(frame)]
+    in_order = [name for name in enough if (np.diff(known[name]) >= 0).all()]
+    return next(iter(in_order + enough), None)
 
 
 def _moments(values, kind):

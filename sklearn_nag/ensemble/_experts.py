@@ -11,7 +11,7 @@ from sklearn.utils import Bunch
 
 from .. import kernels
 from ..estimators._online import OnlineLinear
-from ..estimators._parameters import HasNamedParts, check_parameters, shown
+from ..estimators._parameters import HasNamedParts, check_names_of_parts, check_parameters, shown
 from ..estimators._saved import check_integer
 from ..model_selection._streams import StreamPipeline, count_rows, saying, slice_rows, slice_weights
 from ..preprocessing._base import OnlineTransformer
@@ -42,16 +42,9 @@ class NamedEstimators(HasNamedParts):
             raise ValueError(
                 f"estimators must be a list of (name, estimator) or None; got {shown(self.estimators)}."
             ) from None
-        names = [name for name, _ in named]
-        own = super().get_params(deep=False)
         if not named:
             raise ValueError("estimators is an empty list; it must name at least one, or be None for the default ones.")
-        for name in names:
-            if not isinstance(name, str) or "__" in name or name in own or names.count(name) > 1:
-                raise ValueError(
-                    "names in estimators must be different strings without '__' that are not names of parameters; "
-                    f"got {name!r} among {names}."
-                )
+        check_names_of_parts("estimators", [name for name, _ in named], type(self))
         return named
 
     @property

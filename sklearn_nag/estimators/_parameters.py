@@ -89,6 +89,17 @@ class HasNamedParts(BaseEstimator):
         return super().set_params(**params)
 
 
+def check_names_of_parts(parameter, names, owner):
+    """Raise ValueError for a name that two parts have, or that cannot be a parameter of their owner, a class."""
+    taken = parameter_names(owner)
+    for name in names:
+        if not isinstance(name, str) or "__" in name or name in taken or names.count(name) > 1:
+            raise ValueError(
+                f"names in {parameter} must be different strings without '__' that are not names of parameters; "
+                f"got {name!r} among {names}."
+            )
+
+
 class InvalidParameterError(ValueError, TypeError):
     """Raised for a parameter of a type or value that is not allowed; both kinds of error, as scikit-learn's is.
 

@@ -31,12 +31,14 @@ from ..preprocessing._cells import mean_effects
 from ..preprocessing._dates import PARTS
 from ..preprocessing._knots import Knots, KnotTransformer
 from ..preprocessing._numpy_rows import gaps, hats
+from ..preprocessing._words import MISSING
 from ._displays import _axes_or_new, _learner_and_names, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _OF_A_COLUMN, _OF_A_PAIR = 50, 20  # values of a column, and of either one of a pair
+_MOST_WORDS = 10  # that are written at an axis
 
 
 def rows_and_weights(learner: Any, first: int) -> tuple[np.ndarray, np.ndarray]:
@@ -64,8 +66,10 @@ class EffectsDisplay:
     Parameters
     ----------
     effects : dict
-        For the name of a column, its values, ascending, and the effects of these, of shape (n_values,). For a pair of
-        names, the values of either and effects of shape (n_values, n_others).
+        For the name of a column, its values, ascending numbers or words, and the effects of these, of shape
+        (n_values,). For a pair of names, the values of either and effects of shape (n_values, n_others).
+    ylabel : str, default="effect"
+        What the effects are: `from_estimator` says which class, output or label they are of.
 
     Attributes
     ----------
@@ -93,7 +97,8 @@ class EffectsDisplay:
     averaged over: two columns that matter only together have flat effects, and the pair shows what they do. Where
     columns go together, as sizes of one thing do, an effect mixes those of its neighbours, and a pair has effects
     where there are no rows. Columns that number words or parts of dates, as those of `prepare` do, have the effects of
-    their columns of ones and zeros besides.
+    their columns of ones and zeros besides. Their values are the words and weekdays, "(missing)" for a missing one;
+    months, days and hours are numbers. Those that no row has had are left out, where the learner counts rows.
 
     Effects are those of decision values: predictions of regressors, before they are clipped, logarithms of predicted
     means of counts, log odds of classifiers. Of several learners, which are mixed, the effect is the mean by their
@@ -113,8 +118,9 @@ class EffectsDisplay:
     True
     """
 
-    def __init__(self, effects: Mapping):
+    def __init__(self, effects: Mapping, *, ylabel: str = "effect"):
         self.effects = {name: tuple(map(np.asarray, parts)) for name, parts in effects.items()}
+        self.ylabel = ylabel
         if not self.effects:
             raise ValueError("effects is empty; there is nothing to draw.")
         for name, (*values, effect) in self.effects.items():
@@ -152,13 +158,7 @@ class EffectsDisplay:
         ValueError
             For columns that have no curve and no cells, before there are knots, and for cells that are hashed.
         """
-        check_number("max_features", max_features, Integral, min_val=1)
-        model = _Model(estimator, target)
-        if features is not None:
-            return dict(model.effect_of(feature) for feature in features)
-        found = [model.effect_of(int(place)) for place in model.columns]
-        found.sort(key=lambda pair: -np.std(pair[1][-1]))
-        return dict(found[:max_features])
+        return _Model(estimator, target).effects(features, max_features)
 
     @classmethod
     def from_estimator(
@@ -190,10 +190,11 @@ class EffectsDisplay:
         EffectsDisplay
             The display, drawn.
         """
-        return cls(cls.effects_of(estimator, features, target=target, max_features=max_features)).plot(ax=ax)
+        model = _Model(estimator, target)
+        return cls(model.effects(features, max_features), ylabel=model.ylabel).plot(ax=ax)
 
     def plot(self, ax: Axes | None = None, *, n_cols: int = 3) -> Self:
-        """Draw each effect: that of a column as a line, that of a pair as a map of colours.
+        """Draw each effect: that of a column as a line, or dots for words, that of a pair as a map of colours.
 
         Parameters
         ----------
@@ -223,17 +224,28 @@ class EffectsDisplay:
         limits = min(map(np.min, single), default=0.0), max(map(np.max, single), default=0.0)
         margin = 0.05 * (limits[1] - limits[0]) or 1.0
         for own, (name, (*values, effect)) in zip(self.axes_, self.effects.items()):
+            places = [_places_on(axis, words) for axis, words in zip((own.xaxis, own.yaxis), values)]
             if len(values) == 1:
-                own.plot(*values, effect)
+                own.plot(*places, effect, "-" if places[0] is values[0] else "o")
                 own.set(xlabel=short(name), ylim=(limits[0] - margin, limits[1] + margin))
             else:
-                drawn = own.pcolormesh(*values, effect.T, shading="nearest")
-                self.figure_.colorbar(drawn, ax=own)
+                drawn = own.pcolormesh(*places, effect.T, shading="nearest")
+                self.figure_.colorbar(drawn, ax=own, label=self.ylabel)
                 own.set(xlabel=short(name[0]), ylabel=short(name[1]))
         for own in self.axes_[::n_cols]:
             if not own.get_ylabel():
-                own.set_ylabel("effect")
+                own.set_ylabel(self.ylabel)
         return self
+
+
+def _places_on(axis, values):
+    """Where values are on an axis, which names them if they are words: of many, some."""
+    if values.dtype.kind in "iuf":
+        return values
+    places = np.arange(len(values))
+    some = _some(places, _MOST_WORDS)
+    axis.set_ticks(some, [short(values[place]) for place in some], rotation=90 if axis.axis_name == "x" else 0)
+    return places
 
 
 class _Model:
@@ -251,7 +263,7 @@ class _Model:
         if not parts or any(part is None for part in parts):
             raise TypeError(
                 "effects are read of NAGCellsClassifier, NAGCellsRegressor, and OnlineCurves or OnlineCells with a "
-                f"learner of this package, alone or at the end of a pipeline; got {type(estimator).__name__}."
+                f"learner of this package, alone or at the end of a pipeline; got {type(learner).__name__}."
             )
         if not isinstance(first := parts[0][0], KnotTransformer):
             raise TypeError("effects are at knots, which a pipeline of products alone has not.")
@@ -273,9 +285,15 @@ class _Model:
         line = parts[0][1]
         for place, column in enumerate(self.columns):
             if column in self.ones:
-                self.knots[place] = self.ones[column][0]
+                known, _, by_step = self.ones[column]
+                self.knots[place] = known[_are_seen(line, len(known), by_step)]
             elif len(self.knots[place]) == 1 and line._state.rule.centred:  # what does not vary has no effect
                 self.knots[place] = line.mean_[column] + line.scale_[column] * np.array([-1.0, 1.0])
+        self.ylabel, kind, n = "effect", line._kind_of_target, len(line.intercept_)
+        if kind == "class":
+            self.ylabel = f"effect towards {short(learner.classes_[self.which if n > 1 else 1])}"
+        elif n > 1:
+            self.ylabel = f"effect on {kind} {self.which}"
 
     @staticmethod
     def _read(pipeline):
@@ -283,6 +301,15 @@ class _Model:
         steps = [step for _, step in pipeline.steps] if isinstance(pipeline, Pipeline) else []
         kinds = KnotTransformer | OnlineProducts, OnlineLinear
         return tuple(steps) if len(steps) == 2 and all(map(isinstance, steps, kinds)) else None
+
+    def effects(self, features, max_features):
+        """As `EffectsDisplay.effects_of`."""
+        check_number("max_features", max_features, Integral, min_val=1)
+        if features is not None:
+            return dict(self.effect_of(feature) for feature in features)
+        found = [self.effect_of(int(column)) for column, knots in zip(self.columns, self.knots) if len(knots)]
+        found.sort(key=lambda pair: -np.std(pair[1][-1]))
+        return dict(found[:max_features])
 
     def effect_of(self, feature):
         """Name of a column or pair, with its values and their effects."""
@@ -295,7 +322,13 @@ class _Model:
         points = np.stack([axis.ravel() for axis in np.meshgrid(*values, indexing="ij")], axis=1)
         effect = sum(share * self._effect(*part, places, points) for share, *part in self.parts)
         effect = (effect - effect.mean()).reshape(*map(len, values))
+        values = [self._named(self.columns[place], own) for place, own in zip(places, values)]
         return tuple(names) if pair else names[0], (*values, effect)
+
+    def _named(self, column, numbers):
+        """Words or weekdays by their numbers in a column; other numbers as they are."""
+        known, names, _ = self.ones.get(column, (None, None, None))
+        return numbers if names is None else names[np.searchsorted(known, numbers)]
 
     def _place(self, feature):
         """Place of a column among those that have knots."""
@@ -313,7 +346,7 @@ class _Model:
         effect = points @ coef[seen.columns[places]]
         for column, numbers in zip(seen.columns[places], points.T):
             if column in self.ones:
-                known, by_step = self.ones[column]
+                known, _, by_step = self.ones[column]
                 for beside, ones in by_step:
                     effect += (ones @ coef[beside])[np.searchsorted(known, numbers)]
         if isinstance(transformer, OnlineProducts):
@@ -338,10 +371,10 @@ class _Model:
 
 
 def _ones_of(step):
-    """Of columns that number words or parts of dates, by place, the numbers and the ones that these have beside.
+    """Of columns that number words or parts of dates, by place, the numbers, names of these, and the ones beside them.
 
-    The ones are pairs, one for each transformer that makes some: a slice of the columns that the step makes, and for
-    each number a row of these.
+    Names are None for months, days and hours. The ones are pairs, one for each transformer that makes some: a slice of
+    the columns that the step makes, and for each number a row of these.
     """
     found, starts = {}, np.add.accumulate([0, *step._widths])
     parts = list(zip(step.transformers_, starts))
@@ -352,17 +385,27 @@ def _ones_of(step):
                     rows = np.full((len(words), len(others)), None)
                     rows[:, others.index(place)] = words
                     ones, _ = other._made_of(rows)
-                    _, by_step = found.setdefault(start + i, (np.arange(float(len(words))), []))
+                    names = np.where(np.equal(words, None), MISSING, words)
+                    *_, by_step = found.setdefault(start + i, (np.arange(float(len(words))), names, []))
                     by_step.append((slice(begin, begin + ones.shape[1]), ones))
         elif isinstance(own, DateEncoder) and isinstance(other, DateEncoder) and other.one_hot and not own.one_hot:
             widths = [len(PARTS[part]) for part in other.parts]
             for i, (place, part) in enumerate(product(places, own.parts)):
                 if place in others and part in other.parts and part != "days":
                     numbers = np.arange(len(PARTS[part])) + float(part in ("month", "day"))
+                    names = np.array(PARTS[part]) if part == "weekday" else None
                     at = begin + others.index(place) * sum(widths) + sum(widths[: other.parts.index(part)])
-                    _, by_step = found.setdefault(start + i, (numbers, []))
+                    *_, by_step = found.setdefault(start + i, (numbers, names, []))
                     by_step.append((slice(at, at + len(numbers)), np.eye(len(numbers))))
     return found
+
+
+def _are_seen(learner, n, by_step):
+    """Which of ``n`` numbers any row had, by their ones; all where the learner counts no rows."""
+    if not learner._state.rule.counts_entries:
+        return np.ones(n, dtype=bool)
+    share = learner._state.share_of_rows()
+    return np.any([ones @ share[beside] > 0 for beside, ones in by_step], axis=0)
 
 
 def _knots_of(knots):

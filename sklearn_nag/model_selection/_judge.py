@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
+from collections.abc import Iterable
 
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
@@ -11,7 +12,7 @@ from sklearn.metrics import get_scorer
 from sklearn.utils import get_tags
 
 from ..estimators._labels import check_one_class_a_row
-from ..estimators._parameters import learner_of
+from ..estimators._parameters import InvalidParameterError, learner_of, shown
 from ..estimators._rates import common_deviance
 from ._streams import slice_weights
 
@@ -124,6 +125,9 @@ class Judge:
         if scoring is None:
             scoring = _accuracy if classes is not None else "r2"
         self.is_single = isinstance(scoring, str) or callable(scoring)
+        if not (self.is_single or isinstance(scoring, Iterable)):
+            allowed = "a str, a callable, a list or dict of such, or None"
+            raise InvalidParameterError("scoring", allowed, shown(scoring), owner="progressive_validation")
         named = {"score": scoring} if self.is_single else scoring
         named = named if isinstance(named, dict) else {name: name for name in named}
         self.scorers = {name: get_scorer(scorer) for name, scorer in named.items()}

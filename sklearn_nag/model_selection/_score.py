@@ -130,8 +130,8 @@ def progressive_score(
     True
     """
     learner = learner_of(estimator)
-    if not hasattr(learner, "progressive_loss_"):
-        name = type(learner).__name__
+    if isinstance(learner, type) or not hasattr(learner, "progressive_loss_"):
+        name = getattr(learner, "__name__", type(learner).__name__)
         raise TypeError(f"progressive_score needs a fitted learner of sklearn_nag; {name} has no progressive_loss_.")
     if getattr(learner, "n_iter_", 1) > 1:
         raise ValueError(

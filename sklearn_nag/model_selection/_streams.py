@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_consistent_length, column_or_1d, get_tags
 
 from ..estimators._labels import classes_in, classes_named, dense
-from ..estimators._parameters import InvalidParameterError
+from ..estimators._parameters import InvalidParameterError, shown
 from ..estimators._validation import as_numpy, named_classes, raise_for_masked
 from ..preprocessing._steps import check_step, is_by_row, is_left_out, learn_step, learns, routed, tell_numeric
 
@@ -94,6 +94,11 @@ def _given_batches(X, y, sample_weight):
             )
         if batch[1] is None:
             raise ValueError("batches have no targets to learn: y is None. For files, target names the column.")
+        if np.isscalar(batch[1]):
+            raise ValueError(
+                f"batches have a target for each row; got the single one y={shown(batch[1])}. A batch of one row is "
+                "([row], [y]) or, where rows are dicts, (pandas.DataFrame([row]), [y])."
+            )
         yield (*batch, None) if len(batch) == 2 else batch
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 from sklearn import config_context, get_config
 from sklearn.base import OneToOneFeatureMixin, clone
-from sklearn.utils import get_tags
+from sklearn.utils import Bunch, get_tags
 from sklearn.utils.metadata_routing import get_routing_for_object
 
 from ..estimators._calls import between_calls, unchanged_on_error
@@ -23,9 +23,9 @@ from ..estimators._parameters import (
     InvalidParameterError,
     check_as_made,
     check_flag,
+    check_names_of_parts,
     check_option,
     check_parameters,
-    parameter_names,
     shown,
 )
 from ..estimators._validation import as_given
@@ -138,7 +138,7 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
     ----------
     transformers_ : list of tuple
         Fitted transformers, with their names and the places of their columns.
-    named_transformers_ : dict
+    named_transformers_ : Bunch
         The fitted transformers by their names.
     n_features_in_ : int
         Number of columns of the first table.
@@ -206,12 +206,7 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
                     f"{name!r}, one of transformers, requests sample_weight, which {type(self).__name__} does not hand "
                     "on: its transformers count every row alike."
                 )
-        names = [name for name, _, _ in self.transformers]
-        own = set(parameter_names(type(self)))
-        for name in names:
-            if names.count(name) > 1 or name in own or "__" in name:
-                problem = "is there twice" if names.count(name) > 1 else "is a parameter, or has '__' in it"
-                raise ValueError(f"transformers has the name {name!r}, which {problem}; names must differ.")
+        check_names_of_parts("transformers", [name for name, _, _ in self.transformers], type(self))
         _check_transformer("remainder", self.remainder)
         check_option("mismatch", self.mismatch, ("raise", "fill"))
         if isinstance(self.unused, str) or not isinstance(self.unused, Iterable):
@@ -532,9 +527,9 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
         return [(name, step, list(places)) for name, step, places, _ in self._fitted]
 
     @property
-    def named_transformers_(self) -> dict:
+    def named_transformers_(self) -> Bunch:
         """The fitted transformers by their names."""
-        return {name: step for name, step, _ in self.transformers_}
+        return Bunch(**{name: step for name, step, _ in self.transformers_})
 
     @property
     def kinds_(self) -> tuple:

@@ -10,6 +10,7 @@ import datetime
 import json
 import math
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 from decimal import Decimal
 from functools import lru_cache
@@ -83,15 +84,17 @@ def read_table(X: Any) -> Table:
     if sparse.issparse(X):
         check_sparse(X)
         return Table(None, [None] * X.shape[1], X.shape[0], X.tocsr())
+    is_series = hasattr(X, "to_frame")
     X = as_numpy(X, "X")
     if hasattr(X, "__dataframe__") and not isinstance(X, np.ndarray):
         raise TypeError(f"X is a {type(X).__module__}.{type(X).__name__}; give it as a frame of pandas or polars.")
     array = X if isinstance(X, np.ndarray) else _as_array(X)
     if array.ndim != 2:
-        raise ValueError(
-            f"Expected 2D array, got {array.ndim}D array instead: shape {array.shape}. Reshape your data: "
-            "array.reshape(-1, 1) is one column, array.reshape(1, -1) one row."
-        )
+        column = "series.to_frame()" if is_series else "array.reshape(-1, 1)"
+        how = f"Reshape your data: {column} is one column, array.reshape(1, -1) one row."
+        if array.size and isinstance(array.flat[0], Mapping):
+            how = "Rows are dicts: give pandas.DataFrame(rows)."
+        raise ValueError(f"Expected 2D array, got {array.ndim}D array instead: shape {array.shape}. {how}")
     if array.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: X has dtype {array.dtype}.")
     return Table(

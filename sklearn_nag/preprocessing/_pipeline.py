@@ -14,9 +14,16 @@ from sklearn.utils.metadata_routing import UNUSED, process_routing
 
 from .._decorators import available_if
 from ..estimators._calls import unchanged_on_error
-from ..estimators._parameters import learner_of, names_before_learner
+from ..estimators._parameters import (
+    InvalidParameterError,
+    check_names_of_parts,
+    learner_of,
+    names_before_learner,
+    shown,
+)
 from ..estimators._validation import named_models
 from ._steps import (
+    check_is_step,
     check_step,
     is_left_out,
     learn_step,
@@ -34,12 +41,17 @@ if TYPE_CHECKING:
     from sklearn.utils import Bunch
 
 
+def _are_named(steps):
+    """Whether there are steps, each with a name."""
+    return isinstance(steps, list | tuple) and bool(steps) and all(isinstance(p, tuple) and len(p) == 2 for p in steps)
+
+
 def _last_can(method):
     """Whether the last step of a pipeline has a method; one that lets rows pass has ``transform``."""
 
     def check(pipeline):
-        if not pipeline.steps:
-            return True  # the call says that there are no steps
+        if not _are_named(pipeline.steps):
+            return True  # the call says what is wrong with the steps
         last = pipeline.steps[-1][1]
         if is_left_out(last):
             return method == "transform"
@@ -50,8 +62,8 @@ def _last_can(method):
 
 
 def _can_learn(pipeline):
-    if not pipeline.steps:
-        return True  # the call says that there are no steps
+    if not _are_named(pipeline.steps):
+        return True  # the call says what is wrong with the steps
     last = pipeline.steps[-1][1]
     if not (is_left_out(last) or learns(last) or hasattr(last, "transform")):
         raise AttributeError(f"the last step, {type(last).__name__}, cannot learn from a stream: it has no partial_fit")
@@ -120,10 +132,11 @@ class OnlinePipeline(Pipeline):
     """
 
     # `classes` is passed to the last step as it is, and weights are routed by steps: neither is asked of the pipeline.
+    __metadata_request__fit = {"sample_weight": UNUSED}
     __metadata_request__partial_fit = {"classes": UNUSED, "sample_weight": UNUSED}
 
     @unchanged_on_error
-    def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None, **params: Any) -> Self:
         """Fit the transformers one after another to all rows, then the last step to the transformed rows.
 
         Parameters
@@ -132,6 +145,8 @@ class OnlinePipeline(Pipeline):
             Rows, as the first step takes them.
         y : iterable, optional
             Targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows, as for `partial_fit`.
         **params : dict
             Of steps, as for ``Pipeline.fit``: ``step__parameter``, or metadata that steps request.
 
@@ -140,8 +155,9 @@ class OnlinePipeline(Pipeline):
         self : object
             The fitted pipeline.
         """
+        self._check_steps()
         with self._undone_on_error(refits=True) as told:
-            self._telling(told).fit(X, y, **params)
+            self._telling(told).fit(X, y, **self._with_weights(sample_weight, params))
         return self
 
     @available_if(_last_can("transform"))
@@ -163,6 +179,7 @@ class OnlinePipeline(Pipeline):
         {ndarray, sparse matrix, data frame}
             The rows transformed.
         """
+        self._check_steps()
         with self._undone_on_error(refits=True) as told:
             return self._telling(told).fit_transform(X, y, **params)
 
@@ -203,6 +220,7 @@ class OnlinePipeline(Pipeline):
         TypeError
             For a step that has to see all rows first.
         """
+        self._check_steps()
         with self._undone_on_error() as told:
             self._partial_fit(X, y, classes, sample_weight, params, told)
         return self
@@ -222,7 +240,8 @@ class OnlinePipeline(Pipeline):
         {ndarray, sparse matrix, data frame}
             The rows transformed.
         """
-        self._check_steps(self.steps)
+        self._check_steps()
+        self._check_stream(self.steps)
         with self._undone_on_error() as told:
             return self._learnt(self.steps, X, None, {}, told)
 
@@ -293,8 +312,8 @@ class OnlinePipeline(Pipeline):
         return transformed((step for _, step in self.steps[:-1]), X)
 
     def _partial_fit(self, X, y, classes, sample_weight, params, told):
-        self._check_steps(self.steps[:-1])
         *before, (name, last) = self.steps
+        self._check_stream(before)
         of_steps = self._params_of_steps(sample_weight, params)
         X = self._learnt(before, X, y, of_steps, told)
         told.append(tell_numeric(last, [step for _, step in before]))
@@ -302,7 +321,7 @@ class OnlinePipeline(Pipeline):
             options = {} if classes is None else {"classes": classes}
             last.partial_fit(X, y, **options, **of_steps.get(name, {}))
         else:
-            self._check_steps(self.steps[-1:])
+            self._check_stream(self.steps[-1:])
 
     def _learnt(self, steps, X, y, of_steps, told):
         """Rows as these steps, the first ones, have transformed them while they learnt them."""
@@ -311,23 +330,38 @@ class OnlinePipeline(Pipeline):
             X = learn_step(step, X, y, of_steps.get(name))
         return X
 
-    def _check_steps(self, steps):
-        if not self.steps:
-            raise ValueError("The pipeline is empty. Please add steps.")
-        names = [name for name, _ in self.steps]
-        if len({*names}) < len(names):
-            raise ValueError(f"names of steps must differ; they are {names}.")
+    def _check_steps(self):
+        """Raise for steps that are none, or whose names are not of use."""
+        if not _are_named(self.steps):
+            raise InvalidParameterError("steps", "a list of tuples (name, estimator), at least one", shown(self.steps))
+        check_names_of_parts("steps", [name for name, _ in self.steps], type(self))
+        for place, (name, step) in enumerate(self.steps, 1):
+            if not is_left_out(step) or step == "drop":
+                check_is_step(name, step, is_last=place == len(self.steps))
+
+    def _check_stream(self, steps):
+        """Raise, too, for steps that have to see all rows."""
         for name, step in steps:
             if not is_left_out(step):
                 check_step(name, step)
 
+    def _with_weights(self, sample_weight, params):
+        """Parameters of steps with the weights, which are of the last step where metadata are not routed."""
+        if sample_weight is None or not self.steps or is_left_out(self.steps[-1][1]):
+            return params
+        is_routed = get_config()["enable_metadata_routing"]
+        name = "sample_weight" if is_routed else f"{self.steps[-1][0]}__sample_weight"
+        if name in params:
+            raise ValueError(f"sample_weight and {name} are the same; give one of them.")
+        return {**params, name: sample_weight}
+
     def _params_of_steps(self, sample_weight, params):
         """Parameters for ``partial_fit`` of each step, by its name."""
-        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        params = self._with_weights(sample_weight, params)
         if get_config()["enable_metadata_routing"]:
-            if not (weights or params):
+            if not params:
                 return {}
-            routed = process_routing(self, "partial_fit", **weights, **params)
+            routed = process_routing(self, "partial_fit", **params)
             return {
                 name: routed[name]["partial_fit"] for name, _ in self.steps if "partial_fit" in routed.get(name, {})
             }
@@ -343,10 +377,6 @@ class OnlinePipeline(Pipeline):
         for name, step in self.steps:
             if of_steps[name] and not learns(step):
                 raise TypeError(f"the step {name!r} does not learn, and takes no parameters; got {of_steps[name]}.")
-        last = self.steps[-1][0]
-        if weights and "sample_weight" in of_steps[last]:
-            raise ValueError(f"sample_weight and {last}__sample_weight are the same; give one of them.")
-        of_steps[last].update(weights)
         return of_steps
 
     def _telling(self, told):
@@ -462,7 +492,9 @@ def merge_transformers(pipelines: list, n: int, base: Any = None) -> tuple[list,
     return steps, places
 
 
-def make_online_pipeline(*steps: Any, memory: Any = None, verbose: bool = False) -> OnlinePipeline:
+def make_online_pipeline(
+    *steps: Any, memory: Any = None, transform_input: list[str] | None = None, verbose: bool = False
+) -> OnlinePipeline:
     """Make an `OnlinePipeline` of steps without names; they get those of their classes, in small letters.
 
     Parameters
@@ -470,6 +502,8 @@ def make_online_pipeline(*steps: Any, memory: Any = None, verbose: bool = False)
     *steps : estimators
         Transformers and, last, a learner or another transformer.
     memory : str or object with the joblib.Memory interface, default=None
+        As for `OnlinePipeline`.
+    transform_input : list of str, default=None
         As for `OnlinePipeline`.
     verbose : bool, default=False
         As for `OnlinePipeline`.
@@ -492,4 +526,5 @@ def make_online_pipeline(*steps: Any, memory: Any = None, verbose: bool = False)
     >>> list(pipeline.named_steps)
     ['standardscaler', 'nagregressor']
     """
-    return OnlinePipeline(make_pipeline(*steps).steps, memory=memory, verbose=verbose)
+    named = make_pipeline(*steps).steps
+    return OnlinePipeline(named, transform_input=transform_input, memory=memory, verbose=verbose)

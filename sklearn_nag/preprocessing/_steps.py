@@ -22,8 +22,8 @@ from ._base import merged
 
 
 def is_left_out(step: Any) -> bool:
-    """Whether a step lets rows pass as they are."""
-    return step is None or isinstance(step, str)
+    """Whether rows pass a step as they are, or do not pass it."""
+    return step is None or (isinstance(step, str) and step in ("passthrough", "drop"))
 
 
 def learns(step: Any) -> bool:
@@ -33,8 +33,19 @@ def learns(step: Any) -> bool:
     return hasattr(step, "learn_transform") or not hasattr(step, "__sklearn_tags__") or get_tags(step).requires_fit
 
 
+def check_is_step(name: str, step: Any, is_last: bool = False) -> None:
+    """Raise TypeError for what is no estimator and, before the last step, for what does not transform rows."""
+    if isinstance(step, type):
+        raise TypeError(f"the step {name!r} is the class {step.__name__}; it must be an estimator, {step.__name__}().")
+    if not (hasattr(step, "transform") or (is_last and hasattr(step, "fit"))):
+        what = f"is {step!r:.80}" if not hasattr(step, "fit") else f"is a {type(step).__name__}, which has no transform"
+        needed = "an estimator" if is_last else "a transformer, as all but the last one are"
+        raise TypeError(f"the step {name!r} {what}; it must be {needed}, or None or 'passthrough'.")
+
+
 def check_step(name: str, step: Any) -> None:
     """Raise TypeError for a step that can neither learn from batches nor transform rows without having learnt."""
+    check_is_step(name, step)
     if learns(step):
         return
     try:

@@ -82,6 +82,17 @@ def test_of_several_dates_those_count_that_the_rows_follow(ugly):
     assert read(path).time == "b"
 
 
+def test_dates_that_are_missing_break_no_order_and_those_of_few_rows_are_none(ugly, recwarn):
+    random = {i: f"2024-01-{1 + i * 7 % 28:02}" for i in range(60)}
+    in_order = {i: "" if i in (5, 6) else f"2024-{1 + i // 6:02}-03" for i in range(60)}
+    assert read(ugly(a=random, b=in_order)).time == "b"
+    for n, expected in [(30, "b"), (29, None)]:
+        of_few = {i: f"2024-{1 + i // 6:02}-03" if i < n else "" for i in range(60)}
+        assert read(ugly(b=of_few)).time == expected
+    assert read(ugly(b=of_few), choices=Choices(time="b")).time == "b"
+    assert not recwarn.list
+
+
 def test_what_is_said_of_columns_is_said_to_prepare(ugly):
     table = read(ugly(), choices=Choices(columns=("a", "b"), drop=("b",), kinds={"a": "words"}))
     assert table.preparing == {"columns": ["a", "b"], "drop": ["b"], "kinds": {"a": "words"}}

@@ -113,30 +113,51 @@ def test_of_a_single_column_it_is_what_is_predicted():
 
 
 @pytest.mark.parametrize(
-    ("values", "ones", "number"),
+    ("values", "ones", "number", "named"),
     [
-        ([None, "a", "b", "c", "d", "e"], OnlineOneHotEncoder(7), OnlineOrdinalEncoder(7)),
-        ([f"w{i}" for i in range(40)], HashingEncoder(32), OnlineOrdinalEncoder()),
+        ([None, *"abcde"], OnlineOneHotEncoder(7), OnlineOrdinalEncoder(7), ["(missing)", *"abcde"]),
+        ([f"w{i}" for i in range(40)], HashingEncoder(32), OnlineOrdinalEncoder(), [f"w{i}" for i in range(40)]),
         (
             np.arange("1972-01", "1973-01", dtype="M8[M]"),
             DateEncoder(["hour", "month"]),
             DateEncoder(["month"], one_hot=False),
+            range(1, 13),
         ),
-        (np.arange(24).astype("M8[h]"), DateEncoder(["month", "hour"]), DateEncoder(["hour"], one_hot=False)),
+        (
+            np.arange(24).astype("M8[h]"),
+            DateEncoder(["month", "hour"]),
+            DateEncoder(["hour"], one_hot=False),
+            range(24),
+        ),
+        (
+            np.arange("2024-01-01", "2024-01-06", dtype="M8[D]"),  # nothing is said of the weekend
+            DateEncoder(["weekday"]),
+            DateEncoder(["weekday"], one_hot=False),
+            ["Mon", "Tue", "Wed", "Thu", "Fri"],
+        ),
     ],
-    ids=["words", "hashed words", "months", "hours"],
+    ids=["words", "hashed words", "months", "hours", "weekdays"],
 )
-def test_words_and_parts_of_dates_have_their_ones_too(values, ones, number):
+def test_words_and_parts_of_dates_have_their_ones_too(values, ones, number, named):
     code = np.arange(500) % len(values)
     rows = np.column_stack([np.full(500, values[0]), np.asarray(values)[code]])
     target = np.random.default_rng(0).permutation(len(values))[code]
     target[[0, 1, 150, 151]] = -99.0, 99.0, -99.0, 99.0  # so that no prediction is clipped
     columns = OnlineColumnTransformer([("ones", ones, [0, 1]), ("number", number, [1, 0])])
     model = make_online_pipeline(columns, NAGCellsRegressor(**SMALL)).partial_fit(rows, target)
-    ((_, (numbers, effect)),) = EffectsDisplay.effects_of(model, [len(model[0].get_feature_names_out()) - 2]).items()
+    ((_, (found, effect)),) = EffectsDisplay.effects_of(model, [len(model[0].get_feature_names_out()) - 2]).items()
     predicted = model.predict(rows[: len(values)])
-    assert len(numbers) == len(values)
+    assert list(found) == list(named)
     np.testing.assert_allclose(effect, predicted - predicted.mean(), atol=1e-3)
+
+
+@pytest.mark.parametrize(("learner", "n"), [(NAGRegressor(), 5), (NAGRegressor(normalization="max"), 12)])
+def test_months_that_no_row_has_are_left_out_where_rows_are_counted(learner, n):
+    months = np.arange("1972-01", "1972-06", dtype="M8[M]")[np.arange(500) % 5][:, None]
+    encoders = [("ones", DateEncoder(["month"]), [0]), ("number", DateEncoder(["month"], one_hot=False), [0])]
+    model = make_online_pipeline(OnlineColumnTransformer(encoders), OnlineCurves(first_rows=60), learner)
+    values, _ = EffectsDisplay.effects_of(model.partial_fit(months, Y), [12]).popitem()[1]
+    np.testing.assert_array_equal(values, range(1, n + 1))
 
 
 def test_words_have_the_ones_of_all_encoders():
@@ -262,6 +283,40 @@ def test_it_is_drawn(pyplot):
     assert len(EffectsDisplay(display.effects).plot(n_cols=1).axes_) == 3
 
 
+def test_words_are_named_and_the_class_that_is_up(pyplot):
+    words = np.array(list("abcdefghijklmno"), dtype=object)
+    encoders = [
+        ("number", OnlineOrdinalEncoder(), [0]),
+        ("ones", OnlineOneHotEncoder(), [0]),
+        ("rest", "passthrough", [1]),
+    ]
+    for n, written in ((3, "abc"), (15, "abdeghjkmo")):  # of many words some
+        rows = np.column_stack([words[np.arange(500) % n], X[:, 0]]).astype(object)
+        target = np.where(rows[:, 0] == "c", "good", "bad")
+        model = make_online_pipeline(OnlineColumnTransformer(encoders), NAGCellsClassifier(**SMALL))
+        model.partial_fit(rows, target, classes=["bad", "good"])
+        word, x = model[0].get_feature_names_out()[[0, -1]]
+        alone, pair = EffectsDisplay.from_estimator(model, [word, (x, word)]).axes_
+        (drawn,) = alone.get_lines()
+        assert (drawn.get_linestyle(), drawn.get_marker()) == ("None", "o")
+        assert np.argmax(drawn.get_ydata()) == 2  # c
+        for axis in (alone.xaxis, pair.yaxis):
+            assert [text.get_text() for text in axis.get_ticklabels()] == list(written)
+        assert alone.get_ylabel() == "effect towards good"
+    model = make_online_pipeline(OnlineCurves(first_rows=60), NAGClassifier()).partial_fit(
+        X, Y // 10, classes=[0, 1, 2]
+    )
+    assert EffectsDisplay.from_estimator(model, [0], target=0).ylabel == "effect towards 0"
+    model = make_online_pipeline(OnlineCurves(first_rows=60), NAGRegressor()).partial_fit(X, np.column_stack([Y, Y]))
+    assert EffectsDisplay.from_estimator(model, [0], target=1).ylabel == "effect on output 1"
+
+
+def test_columns_without_a_value_are_none_of_the_largest():
+    Z = X.copy()
+    Z[:, 1] = np.nan
+    assert "x1" not in EffectsDisplay.effects_of(NAGCellsRegressor(**SMALL).partial_fit(Z, Y), max_features=9)
+
+
 def test_errors():
     model = NAGCellsRegressor(**SMALL, columns=[0]).partial_fit(X, Y)
     for features, message in (
@@ -281,6 +336,8 @@ def test_errors():
     for other in (NAGRegressor(), make_pipeline(SGDRegressor()), make_pipeline(NAGRegressor())):
         with pytest.raises(TypeError, match="effects are read of NAGCellsClassifier"):
             EffectsDisplay.effects_of(other.fit(X, Y))
+    with pytest.raises(TypeError, match="got NAGRegressor"):
+        EffectsDisplay.effects_of(other)
     for max_features in (-1, 0, 2.5, "a"):
         with pytest.raises(ValueError, match="'max_features' parameter must be"):
             EffectsDisplay.effects_of(model, max_features=max_features)

@@ -42,6 +42,8 @@ def test_scorers_of_all_kinds():
     assert result.score["a"] == progressive_validation(learner, X, y).score
     with pytest.raises(ValueError, match="roc_auc|predict"):
         progressive_validation(NAGRegressor(), *DIABETES, scoring="not_a_score_roc_auc")
+    with pytest.raises(ValueError, match="'scoring' parameter of progressive_validation must be a str, a callable"):
+        progressive_validation(NAGRegressor(), *DIABETES, scoring=object())
 
 
 def test_scores_of_rows_that_weigh_nothing_are_not_defined():

@@ -40,7 +40,8 @@ def test_errors_of_progressive_score():
     X, y = CANCER
     with pytest.raises(TypeError, match="SGDClassifier has no progressive_loss_"):
         progressive_score(make_pipeline(SGDClassifier().fit(X, y)), X, y)
-    with pytest.raises(TypeError, match="NAGClassifier has no progressive_loss_"):
-        progressive_score(NAGClassifier(), X, y)
+    for unfitted in (NAGClassifier(), NAGClassifier):
+        with pytest.raises(TypeError, match="NAGClassifier has no progressive_loss_"):
+            progressive_score(unfitted, X, y)
     with pytest.raises(ValueError, match=r"single pass, max_iter=1; this NAGClassifier made 2"):
         progressive_score(NAGClassifier(max_iter=2, tol=None).fit(X, y), X, y)

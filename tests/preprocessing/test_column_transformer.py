@@ -90,7 +90,7 @@ def test_as_scikit_learns(frame):
     theirs = ColumnTransformer(columns).fit(frame)
     np.testing.assert_allclose(ours.transform(frame), theirs.transform(frame), rtol=1e-13)
     assert list(ours.get_feature_names_out()) == list(theirs.get_feature_names_out())
-    assert ours.named_transformers_["n"].n_samples_seen_ == len(frame)
+    assert ours.named_transformers_.n.n_samples_seen_ == len(frame)
     by_kind = OnlineColumnTransformer([("n", StandardScaler(), make_column_selector(dtype_include="number"))])
     expected = StandardScaler().fit_transform(frame[["age", "price"]])
     np.testing.assert_allclose(by_kind.fit_transform(frame), expected, rtol=1e-13)
@@ -284,8 +284,8 @@ def test_parameters_of_transformers(frame):
         (OnlineColumnTransformer([("a", Centred())]), "must be a list of tuples"),
         (OnlineColumnTransformer([("a", 3, ["age"])]), "'drop', 'passthrough' or a transformer for each name"),
         (OnlineColumnTransformer(numbers(), mismatch="no"), "'mismatch' parameter .* one of 'raise', 'fill'"),
-        (OnlineColumnTransformer(numbers() * 2), "the name 'age', which is there twice"),
-        (OnlineColumnTransformer([("a__b", Centred(), ["age"])]), "has '__' in it"),
+        (OnlineColumnTransformer(numbers() * 2), "names in transformers .* got 'age' among"),
+        (OnlineColumnTransformer([("a__b", Centred(), ["age"])]), "strings without '__' .* got 'a__b' among"),
         (OnlineColumnTransformer([("a", Centred(), ["size"])]), "X has no column 'size', which 'a' of transformers"),
         (OnlineColumnTransformer([("a", Centred(), [True])]), "a mask of 1 entries; X has 4 columns"),
         (OnlineColumnTransformer([("a", Centred(), ["town"])]), "could not convert string to float"),

@@ -126,6 +126,10 @@ def test_columns_of_other_kinds_are_refused(frame):
 def test_tables_that_are_none():
     with pytest.raises(ValueError, match="Expected 2D array, got 1D array"):
         read_table([1, 2])
+    with pytest.raises(ValueError, match=r"Rows are dicts: give pandas\.DataFrame\(rows\)\.$"):
+        read_table([{"a": 1, "b": "x"}, {"a": 2, "b": "y"}])
+    with pytest.raises(ValueError, match=r"series\.to_frame\(\) is one column"):
+        read_table(pd.Series(["a text", "another"]))
     with pytest.raises(ValueError, match="Complex data not supported"):
         read_table(np.array([[1j]]))
     with pytest.raises(TypeError, match="no places"):

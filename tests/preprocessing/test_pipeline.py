@@ -15,7 +15,7 @@ from sklearn.exceptions import NotFittedError, UnsetMetadataPassedError
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import SGDClassifier
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, OneHotEncoder, StandardScaler
@@ -42,7 +42,7 @@ from sklearn_nag.preprocessing import (
 )
 from sklearn_nag.streams import fit_stream
 
-from ..checks import run_check
+from ..checks import BY_ORDER, run_check
 from .helpers import Centred
 
 pd = pytest.importorskip("pandas")
@@ -69,7 +69,7 @@ def bits(pipeline, X):
 )
 def test_scikit_learns_checks(estimator, check):
     names = ("check_dont_overwrite_parameters", "check_estimators_overwrite_params")
-    run_check(check, estimator, dict.fromkeys(names, "a Pipeline fits its steps, not clones of them"))
+    run_check(check, estimator, BY_ORDER | dict.fromkeys(names, "a Pipeline fits its steps, not clones of them"))
 
 
 def test_each_step_sees_what_the_one_before_has_made_of_the_rows_so_far(rows):
@@ -142,7 +142,7 @@ def test_only_what_can_learn_from_a_stream_has_partial_fit():
 
     assert not hasattr(make_online_pipeline(Centred(), LogisticRegression()), "partial_fit")
     assert not hasattr(make_online_pipeline(Centred(), NAGRegressor()), "learn_transform")
-    with pytest.raises(ValueError, match="pipeline is empty"):
+    with pytest.raises(ValueError, match="must be a list of tuples .* at least one. Got \\[\\] instead"):
         OnlinePipeline([]).partial_fit([[1.0]])
 
 
@@ -262,24 +262,36 @@ def test_as_a_transformer_inside_another(rows):
 def test_weights_go_to_the_learner(rows):
     X, y = rows
     weight = np.arange(60.0)
-    pipeline = make_online_pipeline(Centred(), NAGClassifier())
+    pipeline = make_online_pipeline(Centred(), NAGClassifier(random_state=0))
     pipeline.partial_fit(X, y, classes=CLASSES, sample_weight=weight)
     assert pipeline[-1].t_ == weight.sum()
     by_step = clone(pipeline).partial_fit(X, y, classes=CLASSES, nagclassifier__sample_weight=weight)
     assert bits(by_step, X) == bits(pipeline, X)
     with pytest.raises(ValueError, match="does not accept the parameter 'weight'.*'centred', 'nagclassifier'"):
         pipeline.partial_fit(X, y, weight=weight)
+    fitted = clone(pipeline).fit(X, y, sample_weight=weight)
+    assert bits(fitted, X) == bits(clone(pipeline).fit(X, y, nagclassifier__sample_weight=weight), X)
+    assert bits(fitted, X) != bits(clone(pipeline).fit(X, y), X)
+    with pytest.raises(ValueError, match="sample_weight and nagclassifier__sample_weight are the same"):
+        pipeline.fit(X, y, sample_weight=weight, nagclassifier__sample_weight=weight)
+    by_name, by_step = (
+        cross_val_score(pipeline, X, y, params={name: weight}, error_score="raise", scoring="neg_log_loss")
+        for name in ("sample_weight", "nagclassifier__sample_weight")
+    )
+    np.testing.assert_array_equal(by_name, by_step)
 
 
 def test_weights_are_routed(rows):
     X, y = rows
     weight = np.arange(60.0)
-    plain = make_online_pipeline(StandardScaler(), NAGClassifier())
+    plain = make_online_pipeline(StandardScaler(), NAGClassifier(random_state=0))
     plain.partial_fit(X, y, classes=CLASSES, sample_weight=weight)
+    assert not hasattr(plain, "set_fit_request")  # steps have such
+    assert not hasattr(plain, "set_partial_fit_request")
     with sklearn.config_context(enable_metadata_routing=True):
         with pytest.raises(UnsetMetadataPassedError):
             clone(plain).partial_fit(X, y, classes=CLASSES, sample_weight=weight)
-        learner = NAGClassifier().set_partial_fit_request(sample_weight=True)
+        learner = NAGClassifier(random_state=0).set_partial_fit_request(sample_weight=True)
         scaler = StandardScaler().set_partial_fit_request(sample_weight=False)
         routed = make_online_pipeline(scaler, learner)
         routed.partial_fit(X, y, classes=CLASSES, sample_weight=weight)
@@ -287,6 +299,10 @@ def test_weights_are_routed(rows):
         scaler = StandardScaler().set_partial_fit_request(sample_weight=True)
         both = make_online_pipeline(scaler, learner).partial_fit(X, y, classes=CLASSES, sample_weight=weight)
         np.testing.assert_allclose(both[0].mean_, np.average(X, axis=0, weights=weight))
+        scaler = StandardScaler().set_fit_request(sample_weight=True)
+        both = make_online_pipeline(scaler, learner.set_fit_request(sample_weight=True)).fit(X, y, weight)
+        np.testing.assert_allclose(both[0].mean_, np.average(X, axis=0, weights=weight))
+        assert bits(both, X) == bits(clone(both).fit(X, y, sample_weight=weight), X)
 
 
 @pytest.mark.parametrize(
@@ -544,6 +560,38 @@ def test_parameters_that_no_step_takes_are_refused(rows, step):
         pipeline.partial_fit(X, y, classes=[0, 1], sample_weight=weight, learner__sample_weight=weight)
 
 
-def test_names_of_steps_differ(rows):
-    with pytest.raises(ValueError, match=r"names of steps must differ; they are \['a', 'a'\]"):
-        OnlinePipeline([("a", OnlineImputer()), ("a", NAGClassifier())]).partial_fit(*rows, classes=[0, 1])
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+@pytest.mark.parametrize(
+    ("steps", "why"),
+    [
+        ([("a", OnlineImputer()), ("a", NAGClassifier())], "names in steps must be different .* got 'a' among"),
+        ([("a__b", OnlineImputer()), ("c", NAGClassifier())], "names in steps .* got 'a__b' among"),
+        ([("steps", OnlineImputer()), ("c", NAGClassifier())], "names in steps .* got 'steps' among"),
+        ([("a", "StandardScaler"), ("c", NAGClassifier())], "step 'a' is 'StandardScaler'; it must be a transformer"),
+        ([("a", "drop"), ("c", NAGClassifier())], "step 'a' is 'drop'; it must be a transformer"),
+        ([("a", StandardScaler), ("c", NAGClassifier())], r"the class StandardScaler; it must .* StandardScaler\(\)"),
+        ([("a", NAGClassifier()), ("c", NAGClassifier())], "step 'a' is a NAGClassifier, which has no transform"),
+        ([], r"'steps' .* must be a list of tuples \(name, estimator\), at least one"),
+        (OnlineImputer(), r"'steps' .* must be a list of tuples \(name, estimator\), at least one"),
+        ([OnlineImputer(), NAGClassifier()], r"'steps' .* must be a list of tuples \(name, estimator\), at least one"),
+    ],
+)
+def test_what_is_no_step_is_refused_before_rows_are_learnt(rows, method, steps, why):
+    X, y = rows
+    options = {"classes": [0, 1]} if method == "partial_fit" else {}
+    with pytest.raises((TypeError, ValueError), match=why):
+        getattr(OnlinePipeline(steps), method)(X, y, **options)
+    for _, step in steps if isinstance(steps, list) and all(isinstance(pair, tuple) for pair in steps) else ():
+        assert not hasattr(step, "n_features_in_")
+
+
+def test_steps_that_are_none_stop_a_stream(rows):
+    X, y = rows
+    learner = OnlinePipeline([("a", OnlineImputer()), ("c", NAGClassifier())]).partial_fit(X, y, classes=[0, 1])
+    with pytest.raises(TypeError, match="the step 'a' is 'none'; it must be a transformer"):
+        learner.set_params(a="none").partial_fit(X, y)
+    with pytest.raises(TypeError, match="the step 'c' is 3; it must be an estimator"):
+        OnlinePipeline([("a", OnlineImputer()), ("c", 3)]).fit(X, y)
+    wrong = Pipeline([("a", "StandardScaler"), ("c", NAGClassifier())])
+    with pytest.raises(TypeError, match="the step 'a' is 'StandardScaler'; it must be a transformer"):
+        progressive_validation(wrong, X, y)
