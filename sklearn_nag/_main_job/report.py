@@ -208,6 +208,7 @@ def verdict(comparison):
                 f"No learner is better beyond doubt than {without_columns(comparison)}: from {comparison.n_train:.0f} "
                 f"rows these columns tell nothing of {comparison.table.target!r} that is certain.",
                 f"The nearest to it is {nearest(comparison)}; {rest(comparison, reference)}",
+                *left_out(comparison.table),
             ]
         best = telling[0]
     baseline = comparison.baseline(best)
@@ -229,6 +230,12 @@ def verdict(comparison):
         first = f"Take {best.name}: {scores}, {against}, and {worth}."
     others = rest(comparison, best)
     return [first, others[0].upper() + others[1:]]
+
+
+def left_out(table):
+    """A sentence on columns that were taken for names of rows, in a list, which is empty if there are none."""
+    notes = [note.strip().replace(": left out: ", ", as ", 1) for note in table.notes if " keeps them)" in note]
+    return [f"Left out, and not looked at: {'; '.join(notes)}."] if notes else []
 
 
 def without_columns(comparison):

@@ -80,6 +80,10 @@ def read_own(path, target, *, most_rows, folds, encoding="utf-8", choices=None):
     of_columns: list[str] = []
     kinds = {name: kind for name, kind in choices.kinds.items() if name != target}
     others = [name for name in frame if name != target and name in (choices.columns or frame)]
+    if choices.time in {*others}.difference(kinds) and _is_number(rows[choices.time]):
+        choice = choose(read_table(rows[[choices.time]]).columns[0])
+        if choice.kind == LEFT_OUT and choice.n_different > 1:
+            kinds[choices.time] = NUMBERS  # what rows are ordered by is no name
     given = {"drop": list(choices.drop), "kinds": kinds} | ({"columns": others} if choices.columns else {})
     try:
         made = prepare(rows.drop(columns=target), say=of_columns.append, **given)
@@ -217,7 +221,8 @@ def _moments(values, kind):
     kind = None if kind == LEFT_OUT else kind  # what is not learnt from may have an order
     choice = choose(read_table(values.to_frame()).columns[0], kind)
     if choice.kind == DATES:
-        reader = DateEncoder(("days",), format=choice.form)
+        how = {"errors": "missing"} if choice.has_others else {}
+        reader = DateEncoder(("days",), format=choice.form, **how)
         values = _made_by(reader, values)
     elif not _is_number(values):
         raise ValueError(f"--time {values.name}: the column holds neither dates nor numbers.")

@@ -39,6 +39,11 @@ MISSING_WORDS = {
     "nil",
     "missing",
 }  # in small letters
+# As other programs write them. Readers of files leave them in columns of words, which saved models know them from.
+ALSO_MISSING = {
+    *("n.a.", "<na>", "#na", "#n/a n/a", "-nan", "1.#ind", "-1.#ind", "1.#qnan", "-1.#qnan"),
+    *("#div/0!", "#value!", "#ref!", "#num!", "#name?", "#null!"),  # of spreadsheets
+}
 _APART = NUMBERS, DATES, WORDS  # what objects of a column may be, side by side
 _WORD_TYPES = str, datetime.time  # a time of the day is read as its words are, to the second
 _DATE_TYPES = datetime.date, np.datetime64  # a datetime, and a Timestamp of pandas, are dates

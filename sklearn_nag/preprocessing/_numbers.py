@@ -12,7 +12,7 @@ import numpy as np
 from ..estimators._parameters import InvalidParameterError, check_flag, check_option, shown
 from ..estimators._validation import as_given
 from ._base import LearnsNothing, Nothing, table_in
-from ._frames import MISSING_WORDS, NUMBERS, WORDS, Column
+from ._frames import ALSO_MISSING, MISSING_WORDS, NUMBERS, WORDS, Column
 
 _CODES = "AUD|BRL|CAD|CHF|CNY|CZK|DKK|EUR|GBP|HUF|ILS|INR|JPY|KRW|MXN|NOK|NZD|PLN|RUB|SEK|TRY|USD|ZAR"
 _SIGNS = r"(?:US|AU?|CA?|HK|NZ|R|S)?\$|[€£¥₹₽₩]|(?<![^\W\d_])(?:Rs|[Kk]r)\.?"
@@ -158,7 +158,8 @@ class NumberReader(LearnsNothing):
 
 def is_missing_word(word: str) -> bool:
     """Whether a word says that there is no number, or no date."""
-    return word.strip().lower() in MISSING_WORDS
+    bare = word.strip().lower()
+    return bare in MISSING_WORDS or bare in ALSO_MISSING
 
 
 def warn_if_unread(column: Column, unread: np.ndarray, what: str) -> None:

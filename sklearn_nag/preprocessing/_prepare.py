@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import re
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -33,6 +34,8 @@ WORDS_OF_TEXT = 3.0  # words in the mean, from which on an entry is a text
 FEW_ROWS = 50  # with fewer, digits alone do not make a column one of identifiers
 LONGEST_QUANTITY = 1e11  # whole numbers from here on that are all different name rows: 12 digits
 LEAST_READ = 0.99  # of the rows with a value, that make a column one of numbers or dates though others cannot be read
+LEAST_ASKED = 0.6  # of them, where somebody asks for numbers or dates
+LEAST_TOLD = 0.9  # of them, that are told to be numbers where a column holds words
 _NAMES_ROWS = re.compile(r"(?:^|[_\W])(?:id|key|uuid|guid)$|[a-z]I[Dd]$", re.ASCII)
 _LEADING_ZERO = re.compile(r"0\d+")
 _ZERO_FIRST = re.compile(r"\s*0\d")
@@ -51,6 +54,7 @@ _GROUPS = re.compile(r"[^.,\d]*[1-9]\d{0,2}[.,]\d{3}[^.,\d]*")  # which may be t
 IN_DIGITS = "%Y%m%d", "%Y%m"  # days and months that are whole numbers
 EPOCHS = {"seconds": 1.0, "milliseconds": 1e3}  # since 1970, in which times are told
 _YEARS = 1900, 2100  # between which four digits are a year, where nobody has said so
+_ROUND = 0.2  # of whole numbers that end in 0, twice as many as of names, are quantities
 _DOUBTFUL = 2030  # a year from here on, of two digits, may have been in the last century
 _FEWEST_MONTHS = 3  # different ones, that make 201001 a month
 _SINCE, _UNTIL = 1e9, 2.1e9  # 2001 and 2036, as seconds: a column between them holds times
@@ -116,8 +120,11 @@ def _useless(choice):
     return choice._replace(kind=LEFT_OUT, note=f"left out: {why}")
 
 
-def _of_numbers(column, asked, kept, if_lost=_KEPT_WHERE_READ):
-    """The choice for numbers; ``if_lost`` is what to say in place of ``kept`` where floats have merged words."""
+def _of_numbers(column, asked, kept, if_lost=_KEPT_WHERE_READ, are_amounts=False):
+    """The choice for numbers; ``if_lost`` is what to say in place of ``kept`` where floats have merged words.
+
+    ``are_amounts`` says that they are written as amounts are, and names of rows are not.
+    """
     values = column.numbers()
     present = values[~np.isnan(values)]
     found = np.unique(present)
@@ -138,7 +145,7 @@ def _of_numbers(column, asked, kept, if_lost=_KEPT_WHERE_READ):
             kept = kept if n_words > 1 else if_lost
         elif (useless := _useless(choice)) is not None:
             return useless
-        if kind == WORDS or _name_rows(present, len(found), str(column.name), times is not None):
+        if kind == WORDS or _name_rows(present, len(found), str(column.name), times is not None, are_amounts):
             keep = kept.format(name=column.name, kind=kind)
             return choice._replace(kind=LEFT_OUT, note=f"left out: whole numbers that {why} ({keep})")
     if asked in (None, DATES) and times is not None:
@@ -167,14 +174,16 @@ def _times_in(numbers):
     return None
 
 
-def _name_rows(numbers, n_different, name, are_times=False):
+def _name_rows(numbers, n_different, name, are_times, are_amounts):
     """Whether numbers are names of rows: whole, and different as names are."""
     if not (numbers == np.round(numbers)).all():
         return False
     if _NAMES_ROWS.search(name) and n_different > min(MOST_WORDS, len(numbers) // 2):
         return True
+    if are_amounts:
+        return False
     if n_different == len(numbers) >= 3 and numbers.max() - numbers.min() == len(numbers) - 1:
-        return True
+        return not (_YEARS[0] <= numbers.min() and numbers.max() <= _YEARS[1])
     if are_times or n_different < max(0.9 * len(numbers), 3):
         return False
     sizes = np.abs(numbers)
@@ -183,9 +192,8 @@ def _name_rows(numbers, n_different, name, are_times=False):
     digits = np.floor(np.log10(np.maximum(sizes, 1.0)))
     if len(numbers) < FEW_ROWS or digits.min() < digits.max():
         return False
-    if n_different == len(numbers):
-        return bool(digits[0] >= 5)
-    return bool(digits[0] >= 7 and (sizes % 10 == 0).mean() < 0.2)  # quantities that large are round, or of all sizes
+    fewest = 5 if n_different == len(numbers) else 7
+    return bool(digits[0] >= fewest and (sizes % 10 == 0).mean() < _ROUND)  # as large quantities are, or of all sizes
 
 
 def _of_dates(column):
@@ -240,23 +248,42 @@ def _of_words(column, asked, kept, least):
         return useless
     as_told = asked is None and column.is_nominal
     ways = () if as_told else ((NUMBERS, _as_numbers), (DATES, _as_dates), (NUMBERS, _as_quantities))
-    found = _values_in(column, values) if ways and asked in (None, NUMBERS, DATES) else None
-    for kind, read_as in ways:
-        if asked in (None, kind) and (choice := read_as(column, found, of_values, asked, kept, least)) is not None:
+    ways = tuple(read_as for kind, read_as in ways if asked in (None, kind))
+    found = _values_in(column, values) if ways else None
+    for read_as in ways:
+        if (choice := read_as(column, found, of_values, asked, kept, least)) is not None:
             return choice
     if asked in (NUMBERS, DATES):
-        raise ValueError(f"column {as_given(column.name)} is asked to be {asked}, but it holds other words.")
+        made = [read_as(column, found, of_values, asked, kept, LEAST_ASKED) for read_as in ways]
+        if any(made):
+            return min(filter(None, made), key=lambda choice: choice.n_missing)
+        word = next((word for word in values if not _DIGIT.search(word)), next(iter(values)))
+        what = f"is asked to be {asked}, but it holds other words, such as {shown(word)}"
+        raise ValueError(f"column {as_given(column.name)} {what}.")
     length = sum(counts[word] * len(word.split()) for word in counts) / max(n - n_none, 1)
     if asked == TEXT or (asked is None and length >= WORDS_OF_TEXT and len(counts) > MOST_WORDS):
         return of_words._replace(kind=TEXT, note=f"text ({len(counts)} different, {length:.1f} words each)")
     if asked is None and len(counts) > max(MOST_WORDS, (n - n_none) // 2):
         why = f"text, or names of rows ({len(counts)} different; {kept.format(name=column.name, kind=WORDS)})"
-        return of_words._replace(kind=LEFT_OUT, note=f"left out: {why}")
+        return of_words._replace(kind=LEFT_OUT, note=f"left out: {why}{_share_of_numbers(column, values, kept)}")
     note = f"{len(counts)} words"
+    if (n_bare := len({word.strip() for word in counts})) < len(counts):
+        note += f" ({n_bare} without the blanks at their ends)"
+    if asked is None and not as_told:
+        note += _share_of_numbers(column, values, kept)
     if as_told and values and beside_numbers(values, 1.0) is not None:
         how = kept.format(name=column.name, kind=NUMBERS).replace(" keeps", " takes")
         note += f", as their type says ({how} as numbers)"
     return of_words._replace(note=note)
+
+
+def _share_of_numbers(column, values, kept):
+    """What notes say of words of which most are numbers."""
+    if not (others := beside_numbers(values, LEAST_TOLD)):
+        return ""
+    share = 1.0 - sum(values[word] for word in others) / sum(values.values())
+    how = kept.format(name=column.name, kind=NUMBERS).replace(" keeps them", " takes these")
+    return f"; {share:.1%} are numbers, but {shown(others[0])} and the like are none ({how} as missing)"
 
 
 def _as_quantities(column, values, choice, asked, kept, least):
@@ -305,11 +332,12 @@ def _as_numbers(column, values, choice, asked, kept, least, how=None):
         return None
     n_rows_of = np.array([counts[word] for word in found], dtype=np.intp)
     every = np.append(np.repeat(np.array([*found.values()], dtype=np.float64), n_rows_of), values.numbers)
-    made = _of_numbers(Column(column.name, every), asked, kept, if_lost=kept)  # the column has the words
+    are_amounts = not all(map(_is_plain, found))
+    made = _of_numbers(Column(column.name, every), asked, kept, kept, are_amounts)  # the column has the words
     if made.kind == DATES and _all_dates(found, made.form) is None:
         made = _of_numbers(Column(column.name, every), NUMBERS, kept, if_lost=kept)
     note, form = made.note, made.form if made.kind == DATES else form
-    if made.kind == NUMBERS and form != NUMBER_FORMATS[0]:
+    if found and made.kind == NUMBERS and form != NUMBER_FORMATS[0]:
         word, number = max(found.items(), key=lambda item: len(unit_of(item[0]) or "") if how else 0)
         note = note.replace("numbers", f"numbers as {word!r} is {number:.10g},", 1)
     if made.kind == NUMBERS and (other := _other_form(found, form)) is not None:
@@ -347,6 +375,15 @@ def _are_codes(words):
     return any(_LEADING_ZERO.fullmatch(word) for word in words)
 
 
+def _is_plain(word):
+    """Whether a word is a number without a currency, a unit or marks between its digits."""
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
+
+
 def _finite(word, form):
     """A word as a number; ValueError where it is none, or infinite."""
     number = read_number(word, form)
@@ -372,7 +409,7 @@ def _best(counts, forms, read, least, n_more=0, n_unread=0):
     best = None, None, []
     for form in forms:
         found, others = _read(counts, partial(read, form=form), least, n_more, n_unread)
-        if found is not None and not others:
+        if found is not None and not any(map(_DIGIT.search, others)):  # others that no format reads
             return form, found, others
         n_others = sum(counts[word] for word in others)
         if found is not None and (best[1] is None or n_others < sum(counts[word] for word in best[2])):
@@ -500,7 +537,8 @@ def prepare(
     - Left out is what names rows: whole numbers that are all different and count up, have 12 digits or more or, in 50
       rows or more, all the same number of digits, 6 or more, from 8 on also where some come again. So are numbers in a
       column named as ``customer_id`` is, if more than 100, or half of them, are different, words if both, columns of
-      one value or none, and what is neither numbers, words nor dates.
+      one value or none, and what is neither numbers, words nor dates. Amounts with a currency, a unit or marks between
+      digits are none of these, unless their column is named so, nor are round numbers and years.
 
     Parameters
     ----------
@@ -513,7 +551,8 @@ def prepare(
     drop : list, optional
         Columns to leave out.
     kinds : dict, optional
-        What columns are, by name: "numbers", "words", "dates", "text" or "drop".
+        What columns are, by name: "numbers", "words", "dates", "text" or "drop". Of those asked to be numbers or dates,
+        60 % of the words must be such; the others are missing values, which is a warning unless there is ``say``.
     mismatch : {"raise", "fill"}, default="raise"
         What to do with later tables that have other columns: see `OnlineColumnTransformer`. With ``"fill"`` words that
         are no numbers or dates are missing values.
@@ -587,6 +626,8 @@ def prepare(
         beside = _by_number(group) if hasattr(learner_of(learner), "set_numeric_columns") else []
         if say is not None:
             say(f"{as_given(name)}: {choice.note}{made}{', and by number' if beside else ''}")
+        elif asked is not None and choice.has_others:
+            warnings.warn(f"column {as_given(name)} is {choice.note}.", UserWarning, stacklevel=2)
         for entry in [*group, *beside]:
             groups.setdefault((*entry, name) if entry[0] == TEXT else entry, []).append(name)
     if not groups:

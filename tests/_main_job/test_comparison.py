@@ -202,7 +202,7 @@ def made(**errors):
     ]
     table = SimpleNamespace(
         name="own.csv", target="y", y=np.arange(100) % 2, X=np.zeros((100, 2)), time=None, is_classification=True,
-        prepare=[SimpleNamespace(transformers=[("all", "passthrough", [0, 1])])],
+        prepare=[SimpleNamespace(transformers=[("all", "passthrough", [0, 1])])], notes=[],
     )  # fmt: skip
     return Comparison(table, "log_loss", {"log_loss": OF_CLASSES["log_loss"]}, outcomes, 80.0, 20.0, None)
 

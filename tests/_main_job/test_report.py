@@ -52,6 +52,16 @@ def test_verdicts(errors, first, second):
     assert found[1] == second
 
 
+def test_columns_left_out_as_names_of_rows_are_told_of_where_the_others_tell_nothing():
+    found = made(ours=0.8 + STEADY, shares=0.8 - STEADY)
+    name = "  'price': left out: whole numbers that name rows (--as price=numbers keeps them)"
+    found.table.notes += ["own.csv: 80 rows", name, "  'b': left out: one value only", "  'c': 2 words"]
+    assert verdict(found)[2:] == [
+        "Left out, and not looked at: 'price', as whole numbers that name rows (--as price=numbers keeps them)."
+    ]
+    assert len(verdict(made(ours=0.8 + STEADY, shares=0.8 - STEADY))) == 2
+
+
 def test_an_error_may_be_none():
     none = np.zeros(10)
     found = made(ours=none, sgd=none + 0.02, shares=none + 0.5)

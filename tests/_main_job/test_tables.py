@@ -182,6 +182,23 @@ def test_what_names_rows_is_found_in_all_rows_before_some_are_drawn(ugly):
     assert table.prepare.fit(table.X).get_feature_names_out().tolist() == ["b"]
 
 
+def test_what_the_order_of_rows_is_by_is_no_name_of_rows(ugly):
+    path = ugly(a={i: str(1059 - i) for i in range(60)})
+    table = read(path, choices=Choices(time="a"))
+    assert "  'a': numbers from 1000 to 1059" in table.notes
+    assert table.preparing["kinds"] == {"a": "numbers"}
+    assert "a" not in read(path, choices=Choices(time="a", drop=("a",))).prepare.fit(table.X).get_feature_names_out()
+    assert read(path, "a", choices=Choices(time="a")).time == "a"
+    assert "  'a': left out: one value only" in read(ugly(a=dict.fromkeys(range(60), "7"))).notes
+
+
+def test_rows_are_in_the_order_of_dates_beside_other_words(ugly):
+    path = ugly(a={i: f"2024-02-{i % 28 + 1:02}" for i in range(60)} | {7: "unknown", 50: "0000-00-00"})
+    table = read(path, choices=Choices(kinds={"a": "dates"}))
+    assert table.time == "a"
+    assert table.X["a"].tolist()[:3] == ["unknown", "0000-00-00", "2024-02-01"]
+
+
 def test_truths_are_numbers_and_as_a_target_words(ugly):
     assert "  'b': numbers from 0 to 1" in read(ugly()).notes
     path = ugly(b={3: "", 4: ""})

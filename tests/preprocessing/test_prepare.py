@@ -148,12 +148,31 @@ def test_names_of_columns_that_name_rows():
         FEW_AGAIN // 10 * 10,  # which are round
         99_999 - 7 * np.arange(200),  # all different, but of five digits
         99_999_999_999 - 7_000_000 * np.arange(20),  # of fewer digits than names of rows have where rows are few
+        1000 * np.arange(100, 155),  # of six digits, all different, and round
+        np.arange(1950, 2024),  # years
     ],
 )
 def test_quantities_stay_numbers(values):
     said, transformer = chosen(values)
     assert said.startswith("numbers from")
     assert isinstance(transformer, OnlineImputer)
+
+
+@pytest.mark.parametrize("form", ["${:,}", "{} EUR", "{:,} km", "{} %", "{:,}", "{}k"])
+def test_amounts_are_no_names_of_rows(form):
+    for values in (FEW_AGAIN[15:] % 900_000 + 100_000, np.arange(1001, 1061)):
+        words = [form.format(value) for value in np.unique(values)]
+        said, transformer = chosen(words)
+        assert said.startswith("numbers ")
+        assert isinstance(transformer[0], NumberReader)
+        assert chosen(words, "customer_id")[0].startswith("left out: whole numbers that name rows")
+        assert chosen([str(value) for value in np.unique(values)])[0] == NUMBERS_LEFT_OUT
+
+
+def test_numbers_that_count_up_are_years_or_names_of_rows():
+    for first in (1899, 2042):  # to 1958 and 2101
+        assert chosen(np.arange(first, first + 60))[0] == NUMBERS_LEFT_OUT
+        assert chosen(np.arange(first, first + 59) + (first < 1900))[0].startswith("numbers from")
 
 
 def test_numbers_with_gaps_are_filled_and_marked():
@@ -188,7 +207,10 @@ def test_numbers_with_gaps_are_filled_and_marked():
         (["25 years", "1 year"], 25.0, "numbers as '25 years' is 25, from 1 to 25"),
         (["1,248CC", "998CC"], 1248.0, "numbers as '1,248CC' is 1248, from 998 to 1248"),
         (["1.234 km", "20.500 km"], 1.234, "numbers as '1.234 km' is 1.234, from 1.234 to 20.5 (or is"),
-        (["4", "n/a", "17"], 4.0, "numbers from 4 to 17; 100 missing (33.3%), filled by means and marked"),
+        *(
+            (["4", word, "17"], 4.0, "numbers from 4 to 17; 100 missing (33.3%), filled by means and marked")
+            for word in ("n/a", "n.a.", "<NA>", "#DIV/0!", " #n/a n/a", "-NaN")
+        ),
     ],
 )
 def test_words_that_are_numbers(words, first, note):
@@ -287,9 +309,44 @@ def test_what_is_asked_for():
 
 
 @pytest.mark.parametrize(
+    ("words", "kind", "n", "note"),
+    [
+        (
+            ["1.5", "2", "x"],
+            "numbers",
+            100,
+            "numbers from 1.5 to 2, but 'x' and the like in 100 rows, taken as missing",
+        ),
+        (["1", "2", "3 kg"], "numbers", 0, "numbers as '3 kg' is 3, from 1 to 3"),
+        (["1", "2 kg", "3 kg", "x", "6"], "numbers", 60, "numbers as '2 kg' is 2, from 1 to 6, but 'x' and the like"),
+        ([1, 2, "from 5 kg"], "numbers", 100, "numbers from 1 to 2, but 'from 5 kg' and the like in 100 rows"),
+        (["28.02.2023", "01.03.2023", "0000-00-00"], "dates", 100, "dates (d.m.Y), but '0000-00-00' and the like in"),
+    ],
+)
+def test_words_among_what_is_asked_to_be_numbers_or_dates_are_missing(words, kind, n, note):
+    said, transformer = chosen(rest(words), kinds={"c": kind})
+    assert said.startswith(note)
+    assert (f"; {n} missing" in said) == (n > 0)
+    assert transformer.fit_transform([[word] for word in words]).shape[0] == len(words)
+    frame = pd.DataFrame({"c": rest(words)})
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        prepare(frame, kinds={"c": kind})
+    assert [str(warning.message).partition(" is ")[0] for warning in told] == ["column 'c'"] * (n > 0)
+
+
+def test_notes_of_words_say_how_many_are_numbers_and_which_differ_by_blanks():
+    others = "; 95.0% are numbers, but 'x' and the like are none (kinds={'c': 'numbers'} takes these as missing)"
+    assert chosen([*TWO_DIGITS[:285], *"x" * 15])[0].endswith(f"kinds={{'c': 'words'}} keeps them){others}")
+    assert chosen(["1.5", "2.5", "3.5"] * 95 + ["x"] * 15)[0] == f"4 words{others}, a column for each"
+    assert chosen(["01234", *["98765"] * 18, "x"])[0] == "3 words, a column for each"
+    assert chosen(rest(["a", "a ", "b"]))[0] == "3 words (2 without the blanks at their ends), a column for each"
+
+
+@pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"kinds": {"c": "numbers"}}, "column 'c' is asked to be numbers, but it holds other words"),
+        ({"kinds": {"c": "numbers"}}, "column 'c' is asked to be numbers, but it holds other words, such as 'a'"),
         ({"kinds": {"c": "dates"}}, "column 'c' is asked to be dates"),
         ({"kinds": {"c": "colours"}}, "one of 'numbers', 'words', 'dates', 'text', 'drop'"),
         ({"kinds": {"d": "words"}}, "kinds has 'd', which is no column"),

@@ -342,6 +342,11 @@ def test_frames_have_columns_as_they_are(csv_file):
         read_batches(path, "y", frames=True, transformer=Kept())
 
 
+def test_words_that_prepare_takes_as_missing_stay_in_columns_that_saved_models_know_as_words(csv_file):
+    ((X, _),) = read_batches(csv_file("a,y\n1,0\nn.a.,1\n#DIV/0!,0\n"), "y", frames=True)
+    assert X.column(0).to_pylist() == ["1", "n.a.", "#DIV/0!"]
+
+
 def test_frames_have_words_from_a_field_on_that_is_no_number(csv_file, monkeypatch):
     monkeypatch.setattr(_csv, "_SAMPLE", 64)
     monkeypatch.setattr(_csv, "_BLOCK", 2**20)
