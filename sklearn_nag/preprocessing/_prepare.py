@@ -55,7 +55,7 @@ _GROUPS = re.compile(r"[^.,\d]*[1-9]\d{0,2}[.,]\d{3}[^.,\d]*")  # which may be t
 IN_DIGITS = "%Y%m%d", "%Y%m"  # days and months that are whole numbers
 EPOCHS = {"seconds": 1.0, "milliseconds": 1e3}  # since 1970, in which times are told
 _YEARS = 1900, 2100  # between which four digits are a year, where nobody has said so
-_FIRST = 1000  # words, of which most must be numbers for a note to say that most of all are
+_FIRST = 1000  # words, half of which must be numbers for a note to say that most of all are
 _ROUND = 0.2  # of whole numbers that end in 0, twice as many as of names, are quantities
 _DOUBTFUL = 2030  # a year from here on, of two digits, may have been in the last century
 _FEWEST_MONTHS = 3  # different ones, that make 201001 a month
@@ -282,7 +282,7 @@ def _of_words(column, asked, kept, least):
 def _share_of_numbers(column, values, kept):
     """What notes say of words of which most are numbers."""
     some = dict.fromkeys(islice(values, _FIRST), 1)  # as it takes long to find that most of many words are none
-    if not beside_numbers(some, LEAST_TOLD) or not (others := beside_numbers(values, LEAST_TOLD)):
+    if not beside_numbers(some, 0.5) or not (others := beside_numbers(values, LEAST_TOLD)):
         return ""
     share = 1.0 - sum(values[word] for word in others) / sum(values.values())
     how = kept.format(name=column.name, kind=NUMBERS).replace(" keeps them", " takes these")
