@@ -195,23 +195,39 @@ def calls(table, n):
 
     table.line("one CSR row of about 50 nonzeros, d = 2^22 / d = 2^10", stream(2**22), stream(2**10), 1.3, n)
     if HAVE["river"]:
-        from river import linear_model
+        beside_river(table, n * 10)
 
-        n *= 10
-        X, y = dense_rows(n)
-        dicts = [dict(enumerate(row)) for row in X]
+
+def beside_river(table, n):
+    """Rows in batches, and one row at a time, against River, whose time grows with the features."""
+    from river import linear_model, preprocessing
+
+    def learner(scales):
+        model = linear_model.LogisticRegression()
+        return preprocessing.StandardScaler() | model if scales else model
+
+    def line(work, d, length, n, bar="", scales=False):
+        X, y = dense_rows(n, d)
+        dicts = [dict(enumerate(row)) for row in X.tolist()]
 
         def river():
-            model = linear_model.LogisticRegression()
+            model = learner(scales)
             for x, label in zip(dicts, y):
                 model.learn_one(x, bool(label))
 
-        def batches():
-            model = nag()
-            for i in range(0, n, 100):
-                model.partial_fit(X[i : i + 100], y[i : i + 100], **two)
+        def own():
+            model = nag().partial_fit(X[:1], y[:1], classes=[0, 1])
+            for i in range(0, n, length):
+                model.partial_fit(X[i : i + length], y[i : i + length])
 
-        table.line("partial_fit of 100 rows / River learn_one in a loop", batches, river, 0.15, n)
+        table.line(work, own, river, bar, n)
+
+    line("partial_fit of 100 rows / River learn_one in a loop", 54, 100, n, 0.15)
+    for d in (5, 20, 54):
+        line(f"  of 100 rows of {d} features", d, 100, n)
+        line(f"  of 100 rows of {d} features / with its scaler", d, 100, n, scales=True)
+        line(f"  of one row of {d} features", d, 1, n // 10)
+        line(f"  of one row of {d} features / with its scaler", d, 1, n // 10, scales=True)
 
 
 def threads(table, n):

@@ -315,6 +315,11 @@ class OnlineClassifier(_labels.ScoresLabels, WeighsClasses, OnlineLinear):
         return self.calibration is not None
 
     @property
+    def _judged_in_each_pass(self):
+        # Decision values that do not mean probabilities by themselves change what they mean from pass to pass.
+        return self.calibration is not None and self._calibrated["has_offsets"]
+
+    @property
     def _calibrated(self):
         """How probabilities are learnt: those of the log loss mean something, but for the weights of classes."""
         has_unit = self.loss != "log_loss"

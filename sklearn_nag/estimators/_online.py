@@ -127,6 +127,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
     _state: kernels.LinearState
     _evidence: Any = None  # of how far predictions of rows are off before these are learnt; never changed in place
     _keeps_evidence = True
+    _judged_in_each_pass = False  # of a `fit` of many rows, not in its first alone
     _plays = True  # each row is predicted just before it is learnt, by `_play`
     _added_parameters: ClassVar[dict[str, Any]] = {}  # to those of models saved before, with what they meant then
     _solved = False  # whether a further pass over the same rows would change nothing

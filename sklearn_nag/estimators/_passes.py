@@ -49,6 +49,7 @@ except ImportError:
 FEW_ROWS = 10  # rows a column: where there are fewer, further passes may learn what holds for these alone
 SEARCHED_FROM, OF_CLASSES_FROM = 40, 10  # rows: of fewer, or fewer with classes, too few are held out
 SURELY_FROM, VERY_FEW_ROWS = 200, 5  # rows, of fewer few are held out: then so many a column are few
+MANY_ROWS = 40  # a column: so many that predictions of rows learnt in passes before are hardly better than of new ones
 LEAST_HELD_OUT, MOST_HELD_OUT = 20, 5000  # rows: fewer tell little, unless they are a third; more hardly more
 PATIENCE = 2  # passes without gain that end a search
 LEARNT_ANEW = 5  # passes: up to so many, learning all rows anew is cheap
@@ -142,12 +143,11 @@ class Passes:
 
     def _is_worth_a_search(self):
         """Whether passes are left to choose, and rows so few that further ones may harm."""
-        estimator, n_rows = self.estimator, len(self.y)
+        estimator, n_rows = self.estimator, self._n_rows
         if not isinstance(estimator.early_stopping, str) or estimator.tol is None:
             return False
         if estimator.max_iter == 1 or estimator._solved:
             return False
-        n_rows = n_rows if self.effective_weight is None else np.count_nonzero(self.effective_weight)
         rule = estimator._state.rule
         # Classes of softmax have weights of their own; by evidence.
         n_classes = max(rule.n_targets // rule.n_groups, 2)
@@ -156,7 +156,21 @@ class Passes:
             return False
         if n_rows >= SURELY_FROM and rule.experts > 1 and rule.mixed:
             few = max(few, 4 * n_classes)  # rates too fast win by rows learnt before
-        return n_rows < few * self.X.shape[1] and n_rows < few * _columns_in_use(self.X, self.effective_weight)
+        return self._has_fewer_than(few)
+
+    @property
+    def _n_rows(self):
+        """Number of rows that count."""
+        return len(self.y) if self.effective_weight is None else np.count_nonzero(self.effective_weight)
+
+    def _has_fewer_than(self, few):
+        """Whether there are fewer rows than so many for each column that is in use."""
+        n_rows, weight = self._n_rows, self.effective_weight
+        return n_rows < few * self.X.shape[1] and n_rows < few * _columns_in_use(self.X, weight)
+
+    @functools.cached_property
+    def _has_many(self):
+        return not self._has_fewer_than(MANY_ROWS)
 
     @property
     def _stratified(self):
@@ -233,8 +247,7 @@ class Passes:
         before, seen, lift = state.loss.copy(), state.seen, state.targets.lift
         state.loss[:] = 0.0
         try:
-            are_new = self.are_new and model.n_iter_ == 0
-            model._learn(self.X, self.targets, self.effective_weight, order, are_new=are_new)
+            model._learn(self.X, self.targets, self.effective_weight, order, are_new=self._tells(model))
             if self.estimator.shuffle or (model.n_iter_ > 0 and not state.rule.forgets):
                 self._tell_growth(state)
             return state.mean_loss(state.seen - seen, lifted=True, counting=self._counting(model))
@@ -242,6 +255,12 @@ class Passes:
             with np.errstate(over="ignore"):
                 before = state.in_unit_of_loss(before, state.targets.lift / lift)
                 state.loss[:] = np.minimum(before + state.loss, np.finfo(float).max)
+
+    def _tells(self, model):
+        """Whether predictions of the next pass tell how far off ``model`` is."""
+        if not self.are_new or model.n_iter_ == 0:
+            return self.are_new
+        return model._judged_in_each_pass and self._has_many
 
     def _tell_growth(self, state):
         """Tell how targets grow in the order that rows were given in, which is not that of passes."""

@@ -76,6 +76,32 @@ def test_rows_left_out_and_weighed_for_that_are_as_if_all_had_come(loss, rng):
     assert cut.predict_proba(X).tobytes() == clf.predict_proba(X).tobytes()
 
 
+def rare_class(rng, n):
+    """Rows of which 9 % are of a class, and how probable that was."""
+    rows = rng.normal(size=(n, 5))
+    p = expit(rows @ [1.5, -1.0, 0.5, 0.0, 0.0] - 3.5)
+    return rows, (rng.random(n) < p).astype(int), p
+
+
+@pytest.mark.parametrize("loss", ["hinge", "modified_huber", "perceptron"])
+def test_fit_goes_by_the_scores_of_all_passes_of_many_rows(loss):
+    """Those of the first pass mean something else than those of the last."""
+    found = []
+    for seed in range(4):
+        rows, y, p = rare_class(np.random.default_rng(seed), 6000)
+        clf = NAGClassifier(loss, random_state=0, **SURE).fit(rows[:2000], y[:2000])
+        found.append(log_loss(y[2000:], clf.predict_proba(rows[2000:])) - log_loss(y[2000:], p[2000:]))
+    assert np.mean(found) < {"modified_huber": 0.005}.get(loss, 0.04)  # by the first pass .009, .044 and .109
+
+
+@pytest.mark.parametrize(("loss", "n"), [("log_loss", 2000), ("hinge", 199)])
+def test_fit_goes_by_the_first_pass_where_that_tells_more(loss, n, rng):
+    rows, y, _ = rare_class(rng, n)
+    clf = NAGClassifier(loss, random_state=0, **SURE).fit(rows, y)
+    assert clf.n_iter_ > 1
+    assert clf._evidence.rows + clf._evidence.waiting == n - 1
+
+
 @pytest.mark.parametrize("learner", [NAGClassifier, FTRLClassifier, ScaleInvariantClassifier])
 def test_rows_held_out_by_a_search_count_by_their_weight(learner, rng):
     rows, y = rng.normal(size=(200, 100)), np.arange(200) % 2
