@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import nnls
+from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 
 from sklearn_nag import FTRLClassifier, FTRLRegressor, NAGClassifier, NAGRegressor, config_context, merge
@@ -216,6 +217,10 @@ def test_classes_have_bounds_each(rng):
         clf.partial_fit(X, y, classes=[0, 1, 2])
         assert (clf.coef_[:, 0] >= 0).all()
         assert (clf.coef_[:, 1:] < 0).any()
+        wide, free = (clone(clf).set_params(constraint=box) for box in (Box(-1e9, 1e9), None))
+        with config_context(kernel="numpy"):
+            intercepts = [each.partial_fit(X[:60], y[:60], classes=[0, 1, 2]).intercept_ for each in (wide, free)]
+        np.testing.assert_allclose(*intercepts, rtol=1e-9)  # which has no bounds
     with pytest.raises(ValueError, match="the weights given are beyond the bounds"):
         NAGClassifier(constraint="nonnegative").fit(X, y > 0, coef_init=np.full((1, 5), -1.0))
 

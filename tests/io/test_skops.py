@@ -23,6 +23,7 @@ from sklearn_nag import (
     NAGRegressor,
     ScaleInvariantClassifier,
     ScaleInvariantRegressor,
+    constraints,
 )
 from sklearn_nag.estimators import _saved
 from sklearn_nag.estimators._saved import READERS, STATE_VERSION
@@ -141,6 +142,7 @@ def test_what_skops_asks_for_is_what_is_named():
     assert asked <= set(trusted_types())
     assert all(name.startswith("sklearn_nag.") for name in trusted_types())
     assert "sklearn_nag.kernels.full.rule.State" in asked
+    assert {f"sklearn_nag.constraints.{name}" for name in constraints.__all__} <= set(trusted_types())
     with pytest.raises(Exception, match="sklearn_nag"):
         skops_io.loads(skops_io.dumps(pipeline))
 

@@ -84,6 +84,8 @@ def test_outliers_agree_with_computing_everything_from_scratch(rng, normalizatio
     np.testing.assert_allclose(played[weights > 0], np.array(expected)[weights > 0], rtol=1e-6, atol=1e-7)
     u = np.array(w) * state.scale()
     np.testing.assert_allclose(state.unit_free_weight()[0], u, rtol=1e-6, atol=1e-7 * np.abs(u).max())
+    known = (y - state.targets.origin)[weights > 0]
+    assert (state.targets.low, state.targets.high) == (min(known.min(), 0.0), max(known.max(), 0.0))  # with outliers
 
 
 @pytest.mark.parametrize(

@@ -198,6 +198,12 @@ def test_views_of_what_fades_unseen_cannot_be_written():
             getattr(columns, name)[...] = 0.0
 
 
+@pytest.mark.parametrize("c", [1.0, 2.0**60, 2.0**332])
+def test_units_leave_room_for_sums_over_rows_that_weigh_much(c):
+    unit, total = smallest_unit(c, c * c, c), c * c + 2.0 * c + 2.0 * c * c
+    assert unit == min(1.0, max(2.0**-300, total * 2.0**-400))
+
+
 @pytest.mark.parametrize("units", [None, (1.0, 1.0), (0.0, 1.0, 1.0, 0.0, 1.0), (1.0, 1.0, 2.0, 0.0, 1.0),
                                    (1.0, 1.0, 1.0, np.nan, 1.0), (1.0, 1.0, 1.0, 0.0, 7.0)])  # fmt: skip
 def test_units_that_cannot_be_are_refused(units):

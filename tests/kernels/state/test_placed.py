@@ -20,6 +20,7 @@ from sklearn_nag import (
     NAGRegressor,
     ScaleInvariantClassifier,
     config_context,
+    kernels,
     merge,
 )
 from sklearn_nag.constraints import Box
@@ -103,7 +104,10 @@ def assert_same(found, expected):
 )
 def test_bit_for_bit_the_model_of_all_columns(rng, place, model, targets):
     X, y = text(rng)
-    weight = rng.choice([0.0, 1.0, 2.5], len(y)) if targets == "weights" else None
+    weight = None
+    if targets == "weights":
+        weight = rng.choice([0.0, 1.0, 2.5], len(y))
+        weight[50:] = 2.0**160  # which calls for a lift of gradients
     if targets == "labels":
         y = (np.arange(6) == y[:, None]).astype(int) | (rng.random((len(y), 6)) < 0.2)
     assert_bit_for_bit(place, model, X, y, weight)
@@ -346,6 +350,25 @@ def test_whoever_reads_meanwhile_sees_the_model_before_the_call(rng, place, monk
     assert len(seen) == 2
     for values in seen:
         assert_same(values, before)
+
+
+def test_what_was_before_each_call_can_be_made_again(rng, place, in_numpy):
+    """Also where gradients are lifted, which changes all of the store, or where there are calls after it."""
+    place()
+    X, y = text(rng)
+    clf, _ = stream(NAGClassifier(), X[:40], y[:40])
+    state, loss, undos, saved = clf._state, clf._loss(), [], []
+    for start, weight in zip(range(40, 49), (*[1.0] * 7, 2.0**160, 1.0)):
+        rows = slice(start, start + 1)
+        saved.append(pickle.dumps(state.copy()))
+        undos.append(kernels.undo(state, loss, X[rows].indices))
+        kernels.learn(state, loss, X[rows], y[rows].astype(np.int32), np.full(1, weight))
+    assert state.common.gradient_lift[0] < 1.0
+    for i, (undo, before) in enumerate(zip(undos, saved)):
+        assert pickle.dumps(undo.model(undos[i + 1 :])) == before
+    for undo, before in zip(undos[::-1], saved[::-1]):
+        undo.restore()
+        assert pickle.dumps(state.copy()) == before
 
 
 @pytest.mark.parametrize("model", [MODELS[0], MODELS[3], MODELS[10], MODELS[11]], ids=str)

@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 
 from sklearn_nag import config_context
+from sklearn_nag.kernels.nag.rule import settle
 
 from ..helpers import RULES, flat, make_data, make_state, progressive
 
@@ -16,9 +17,9 @@ def test_cutting_between_blocks_of_a_long_stream(rng, normalization, adaptive):
     X, y = make_data(rng, n=3000, d=40)
     X /= np.abs(X).max(axis=0) if normalization is None else 1.0
     whole, parts = make_state(40, normalization, adaptive), make_state(40, normalization, adaptive)
-    progressive(whole, X, y)
-    for i, j in itertools.pairwise([0, 1, 2, 700, 701, 2999, 3000]):
-        progressive(parts, X[i:j], y[i:j])
+    played = progressive(whole, X, y)
+    cuts = itertools.pairwise([0, 1, 2, 700, 701, 2999, 3000])
+    assert np.array_equal(np.concatenate([progressive(parts, X[i:j], y[i:j]) for i, j in cuts]), played)
     assert np.array_equal(flat(whole), flat(parts))
 
 
@@ -58,3 +59,17 @@ def test_no_sparse_row_depends_on_those_that_share_its_block(rng, normalization,
         assert np.array_equal(np.concatenate(p), whole)
         assert np.array_equal(flat(state), flat(states[0]))
     assert normalization != "auto" or 0 < (states[0].columns.frequent[:-1] > 0).sum() < d
+
+
+def test_penalties_are_settled_before_columns_stop_to_be_frequent(rng):
+    """At a row that has 0 there, by their scales so far: as where they are settled before each row, for all columns."""
+    X, y = rng.normal(size=(120, 6)), rng.choice([-1.0, 1.0], 120)
+    X[30:, :3] = 0.0
+    whole, by_row = (make_state(6, "auto", centred=True, l1=0.01) for _ in range(2))
+    n = 0
+    while n < 30 or by_row.columns.frequent.all():
+        settle(by_row, by_row.columns)
+        progressive(by_row, X[n : n + 1], y[n : n + 1])
+        n += 1
+    progressive(whole, X[:n], y[:n])
+    np.testing.assert_allclose(whole.unit_free_weight(), by_row.unit_free_weight(), rtol=1e-9)

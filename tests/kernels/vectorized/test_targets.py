@@ -1,6 +1,10 @@
 """Targets made of classes, and losses counted."""
 
 import numpy as np
+import pytest
+
+from sklearn_nag import NAGRegressor
+from sklearn_nag.kernels.vectorized.targets import read_targets
 
 from ..helpers import make_data, make_state, progressive
 
@@ -18,3 +22,13 @@ def test_progressive_loss_is_the_mean_over_rows(rng):
     state = make_state(6)
     played = progressive(state, X, y)[:, 0]
     np.testing.assert_allclose(state.loss, np.logaddexp(0, -y * played).sum())
+
+
+@pytest.mark.parametrize(("loss", "scale"), [("squared_error", np.array), ("poisson", np.log)])
+def test_slopes_are_taken_in_a_range_with_the_target_itself(loss, scale):
+    y = np.array([[1.0], [2.0], [0.5], [8.0], [0.1]])
+    state = NAGRegressor(loss).partial_fit([[0.0]], [1.0])._state
+    rows = read_targets(state, y, np.ones(5), np.arange(1.0, 7.0))
+    target = scale(rows.compared)
+    assert ((rows.floor - 1e-9 < target) & (target < rows.ceiling + 1e-9)).all()
+    assert ((rows.ceiling - rows.floor)[-1] < 20.0).all()
