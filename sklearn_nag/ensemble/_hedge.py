@@ -38,6 +38,7 @@ from ._mixture import LARGEST, Mixture
 _LEAST_PROBABILITY = np.finfo(np.float64).eps  # as in sklearn.metrics.log_loss
 _ROUNDING = 1e-13  # of forecasts, relative to the sizes of what is added up
 _LAST_DIGITS = 8.0 * np.finfo(np.float64).eps  # of forecasts, relative to themselves, in what is added last
+_NO_LOSS = 1e-6  # of the probability of the class that came: what differs by less has the same log loss
 _LATE = 64  # rows after which forecasts are half as large in the largest of late
 _LEAST_EXPONENT = -1100.0  # of 0, below those of all doubles
 
@@ -320,7 +321,9 @@ class HedgeClassifier(ScoresLabels, Mixture):
 
     def _rounding(self, first, y, n_unjudged):
         """By how much the advice of others may differ from that of the first expert by rounding alone."""
-        return _ROUNDING * first + _LAST_DIGITS  # the second, as 1 less a large probability has few digits
+        rounding = _ROUNDING * first + _LAST_DIGITS  # the second, as 1 less a large probability has few digits
+        came = np.arange(first.shape[1]) == class_codes(y[n_unjudged:], self.classes_)[:, None]
+        return np.where(came, np.minimum(rounding, _NO_LOSS * first), rounding)
 
     def _loss_of(self, advice, y):
         """Loss of each row's advice, or of mixed advice, of shape (n_rows, n_classes), as a column."""

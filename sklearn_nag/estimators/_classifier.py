@@ -522,8 +522,8 @@ class OnlineClassifier(_labels.ScoresLabels, WeighsClasses, OnlineLinear):
 
         A class is in the set if its probability is above a bound, a quantile of the probabilities that the classes of
         rows had just before these were learnt. The bound follows the rows, such that in the long run the share of
-        classes within sets is what was asked for, as for `NAGRegressor.predict_interval`. The most probable class is
-        always in the set, so sets hold the class more often than asked for where it alone does.
+        classes within sets is at least what was asked for, as for `NAGRegressor.predict_interval`. The most probable
+        class is always in the set, so sets hold the class more often than asked for where it alone does.
 
         Parameters
         ----------

@@ -306,8 +306,8 @@ class OnlineRegressor(TakesNumbers, OnlineLinear):
         """Interval for the target of each row, which holds it with the probability asked for.
 
         Half its width is a quantile of the sizes of the errors that the model made on rows just before it learnt them.
-        It is tracked row by row such that, in the long run, the share of targets within intervals is what was asked
-        for, in whatever order rows come and however they change; see :doc:`/how_sure`. Intervals lie about what
+        It is tracked row by row such that, in the long run, the share of targets within intervals is at least what was
+        asked for, in whatever order rows come and however they change; see :doc:`/how_sure`. Intervals lie about what
         `predict` returns, and most have one width. Rows more than three scales of a feature from its mean get wider
         ones, by a factor of ``sqrt(1 + h)`` with ``h`` the leverage of what is beyond.
 

@@ -330,7 +330,7 @@ class ScaleInvariantRegressor(_InvariantRule, OnlineRegressor):
        ICML 2019, Algorithms 1 and 2. https://arxiv.org/abs/1902.07528
     .. [3] Azoury and Warmuth, "Relative loss bounds for on-line density estimation with the exponential family of
        distributions", Machine Learning 43, 2001.
-    .. [4] Gaillard, Gerchinovitz, Huang and Stoltz, "Uniform regret bounds over R^d for the sequential linear
+    .. [4] Gaillard, Gerchinovitz, Huard and Stoltz, "Uniform regret bounds over R^d for the sequential linear
        regression problem with the square loss", ALT 2019. https://arxiv.org/abs/1805.11386
 
     Examples

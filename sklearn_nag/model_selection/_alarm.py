@@ -117,7 +117,7 @@ def shares_of_spread(y, predicted):
     """Losses between 0 and 1 of a regressor: errors over twice the spread of the targets, 1 at most.
 
     That is the largest of their standard deviations up to the row, so that it never falls, and what is expected of
-    errors that do not grow never rises. A loss is 0 while there is no spread.
+    errors that do not grow never rises, but for the first targets that differ: a loss is 0 while there is no spread.
 
     Parameters
     ----------

@@ -231,8 +231,8 @@ def unlearnable(n_rows: int, label: Callable[[np.ndarray], float]) -> tuple[np.n
     Each row asks on which side of the middle a hidden number lies, in an interval a quarter as long as the one before,
     and is measured in the unit of that interval. Whatever the answers are, one vector ``u`` gives all of them by
     margins between 2/3 and 4/3. Where each answer is against the learner's prediction, its total linear loss
-    (``-y * prediction``) is above that of any multiple of ``u`` by `full_lower_bound` or more: no bound in terms of
-    ``|u|_S`` alone can grow slower. This is Theorem 6 of [1]_, by rows of our own.
+    (``-y * prediction``) is above that of any positive multiple of ``u`` by `full_lower_bound` or more: no bound in
+    terms of ``|u|_S`` alone can grow slower. This is Theorem 6 of [1]_, by rows of our own.
 
     Parameters
     ----------

@@ -18,6 +18,12 @@ def _gradients(run):
     return run.gradients[..., None] * run.X
 
 
+def _in_range(run, u):
+    """Rows and weights by powers of two that bring columns near 1, so that squares are in range in any units."""
+    _, exponents = np.frexp(np.abs(run.X).max(axis=-2))
+    return np.ldexp(run.X, -exponents[..., None, :]), np.ldexp(of_columns(run.X, u), exponents)
+
+
 def _square(run, u):
     """``|u|^2``, with an axis for rows."""
     return (of_columns(run.X, u) ** 2).sum(axis=-1)[..., None]
@@ -197,9 +203,10 @@ def adahedge_bound(losses: ArrayLike) -> np.ndarray:
     high, low = np.cumsum(losses.max(axis=-1), axis=-1), np.cumsum(losses.min(axis=-1), axis=-1)
     best = np.cumsum(losses, axis=-2).min(axis=-1)
     ranges = np.maximum.accumulate(losses.max(axis=-1) - losses.min(axis=-1), axis=-1)
-    spread = np.where(high > low, high - low, 1.0)
+    part = np.maximum(high - best, 0.0) / np.where(high > low, high - low, 1.0)
     n = np.log(losses.shape[-1])
-    return 2 * np.sqrt(ranges * np.maximum((high - best) * (best - low), 0.0) / spread * n) + ranges * (16 / 3 * n + 2)
+    roots = np.sqrt(ranges) * np.sqrt(np.maximum(best - low, 0.0))  # one by one, as the product may be out of range
+    return 2 * roots * np.sqrt(part * n) + ranges * (16 / 3 * n + 2)
 
 
 def majority_bound(mistakes: ArrayLike, eta0: float) -> np.ndarray:
@@ -383,10 +390,11 @@ def nag_bound(run: Run, scale: ArrayLike | None, radius: float) -> np.ndarray:
     if scale is not None:
         squares = np.cumsum((_gradients(run) / np.asarray(scale)[..., None, :]) ** 2, axis=-2)
         return 2 * np.sqrt(2) * radius * np.sqrt(squares).sum(axis=-1)
-    last = np.maximum.accumulate(np.abs(run.X), axis=-2)
+    x, _ = _in_range(run, np.zeros(run.X.shape[-1]))
+    last = np.maximum.accumulate(np.abs(x), axis=-2)
     first = np.where(last > 0, last, np.inf).min(axis=-2, keepdims=True)
     growth = np.maximum(last / first, 1.0)  # 1 before the first value, where there is no gradient either
-    sizes = np.sqrt(np.cumsum(_gradients(run) ** 2, axis=-2)) / np.where(last > 0, last, 1.0)
+    sizes = np.sqrt(np.cumsum((run.gradients[..., None] * x) ** 2, axis=-2)) / np.where(last > 0, last, 1.0)
     return radius * ((5 * growth + 3) / (2 * np.sqrt(2)) * sizes).sum(axis=-1)
 
 
@@ -431,7 +439,8 @@ def potential_bound(run: Run, u: ArrayLike, alpha: float = 1.5) -> np.ndarray:
     True
     """
     T, d = _clock(run), run.X.shape[-1]
-    size = np.abs(of_columns(run.X, u)[..., None, :]) * np.sqrt(np.cumsum(run.X**2, axis=-2))
+    x, weights = _in_range(run, u)
+    size = np.abs(weights[..., None, :]) * np.sqrt(np.cumsum(x**2, axis=-2))
     kappa = np.exp(1 / (2 * (alpha - 9 / 8)))
     roots = np.sqrt(alpha * np.log1p(alpha * (d * T[:, None] * size) ** 2))
     return (size * roots).sum(axis=-1) + kappa * (1 + np.log(T))
@@ -572,8 +581,9 @@ def scinol1_bound(run: Run, u: ArrayLike) -> np.ndarray:
     True
     """
     T, d = _clock(run), run.X.shape[-1]
-    squares = np.cumsum(_gradients(run) ** 2, axis=-2) + np.maximum.accumulate(run.X**2, axis=-2)
-    size = 2 * np.abs(of_columns(run.X, u)[..., None, :]) * np.sqrt(squares)
+    x, weights = _in_range(run, u)
+    squares = np.cumsum((run.gradients[..., None] * x) ** 2, axis=-2) + np.maximum.accumulate(x**2, axis=-2)
+    size = 2 * np.abs(weights[..., None, :]) * np.sqrt(squares)
     return (size * np.log1p(size * T[:, None])).sum(axis=-1) + d * (1 + np.log(T))
 
 
@@ -583,6 +593,8 @@ def least_squares_bound(run: Run, u: ArrayLike, penalty: float = 0.0) -> np.ndar
     ``penalty |u|^2 / 2 + 1 / 2 sum y^2 x A^-1 x`` with ``A = penalty I + sum x x^T`` up to and with the row [1]_. The
     sum is at most ``max y^2 log det(I + S / penalty)``. Without a penalty the pseudo-inverse takes the place of
     ``A^-1``, and the bound is the same for all ``u`` [2]_.
+    :class:`~sklearn_nag.ScaleInvariantRegressor` is this forecaster with ``invariance="full"``,
+    ``fit_intercept=False`` and ``clip=None``.
 
     Parameters
     ----------
@@ -606,7 +618,7 @@ def least_squares_bound(run: Run, u: ArrayLike, penalty: float = 0.0) -> np.ndar
     ----------
     .. [1] Azoury and Warmuth, "Relative loss bounds for on-line density estimation with the exponential family of
        distributions", Machine Learning 43, 2001, Theorem 4.6; Vovk, "Competitive on-line statistics", 2001.
-    .. [2] Gaillard, Gerchinovitz, Huang and Stoltz, "Uniform regret bounds over R^d for the sequential linear
+    .. [2] Gaillard, Gerchinovitz, Huard and Stoltz, "Uniform regret bounds over R^d for the sequential linear
        regression problem with the square loss", ALT 2019.
 
     Examples

@@ -654,7 +654,7 @@ def test_far_origins_of_targets_do_not_end_the_judging():
     assert np.abs(model.predict(n) - y).mean() < 0.3
 
 
-@pytest.mark.parametrize("ps", [(8e-14, 3e-16), (3e-16, 8e-14)])
+@pytest.mark.parametrize("ps", [(8e-14, 3e-16), (3e-16, 8e-14), (2.3e-16, 1.9e-15), (1.9e-15, 2.3e-16)])
 def test_losses_of_faint_probabilities_are_their_own(ps):
     class Says(ClassifierMixin, BaseEstimator):
         def __init__(self, p):

@@ -403,6 +403,17 @@ def test_units_change_neither_regret_nor_bound():
         np.testing.assert_allclose(bound(a, u), bound(b, v), rtol=1e-6)
 
 
+@pytest.mark.parametrize("unit", [2.0**-560, 2.0**600])
+def test_bounds_are_in_range_in_any_units(unit):
+    X, y, u = margin_data(50, 4, margin=0.05, random_state=0)
+    here, there = (Run(X * c, y, np.zeros(50), Log()) for c in (1.0, unit))
+    for bound in (potential_bound, scinol1_bound, full_bound):
+        np.testing.assert_allclose(bound(there, u / unit), bound(here, u), rtol=1e-12)
+    np.testing.assert_allclose(nag_bound(there, None, 1.0), nag_bound(here, None, 1.0), rtol=1e-12)
+    losses, size = expert_game("coins", 50, 3, random_state=0), unit**0.6
+    np.testing.assert_allclose(adahedge_bound(losses * size) / size, adahedge_bound(losses), rtol=1e-12)
+
+
 def test_unlearnable_rows():
     rng = np.random.default_rng(0)
     least = np.inf

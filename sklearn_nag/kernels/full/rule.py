@@ -4,7 +4,7 @@ Notation (paper: Kotłowski, "Scale-invariant unconstrained online learning", 20
 divided by the largest that it can be, ``h = -sum c g x``, ``S = sum c x x^T``, and the weights are a function of these.
 
 Least squares has the sum of ``c y x`` in the place of ``h``, and the weights ``S^+ h``: the forecaster of Vovk (1998)
-and of Azoury and Warmuth (2001) without its regulariser (Gaillard, Gerchinovitz, Huang and Stoltz, 2019). They can
+and of Azoury and Warmuth (2001) without its regulariser (Gaillard, Gerchinovitz, Huard and Stoltz, 2019). They can
 forget, as recursive least squares with a forgetting factor, in steps; the potential cannot, as its weights are no ratio
 of sums.
 """

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..state.lifts import LARGEST_LIFT, TINY, positive
+from ..state.lifts import LARGEST_LIFT, TINY, positive, times_scales
 from ..state.model import Diverged
 from .rule import constrain, penalty_clock
 
@@ -26,7 +26,7 @@ def set_linear(state, coef, intercept, constraint=None):
     n_features, size = coef.shape[1], positive(state.size())
     u = np.zeros((rule.n_targets, columns.lift.size))
     with np.errstate(all="ignore"):
-        u[:, :n_features] = coef * state.targets.lift * state.scale()[:n_features]
+        u[:, :n_features] = times_scales(coef, state.scale()[:n_features], state.targets.lift)
         if rule.intercept:
             constant = intercept * state.targets.lift - state.targets.origin - state.target_mean()
             if rule.centred:

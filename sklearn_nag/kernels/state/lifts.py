@@ -40,3 +40,19 @@ def all_finite(array):
 def positive(array):
     """``array`` with 1 in place of 0, to divide by: what is divided is 0 there."""
     return array if np.count_nonzero(array) == array.size else np.where(array == 0, 1.0, array)
+
+
+def over_scales(values, scale, lift):
+    """``values / scale / lift`` for positive scales and a power of two: in range wherever the result is."""
+    if lift == 1.0:
+        return values / scale
+    mantissa, exponent = np.frexp(scale)
+    return np.ldexp(values / mantissa, 1 - np.frexp(lift)[1] - exponent)
+
+
+def times_scales(values, scale, lift):
+    """``values * scale * lift``, as `over_scales`."""
+    if lift == 1.0:
+        return values * scale
+    mantissa, exponent = np.frexp(scale)
+    return np.ldexp(values * mantissa, exponent + np.frexp(lift)[1] - 1)

@@ -212,10 +212,11 @@ class FixedShare(Mixture):
     After each row the weights are mixed with equal ones (Herbster and Warmuth, Machine Learning 32, 1998), in the share
     ``1 / (rounds + 1)``, which needs no horizon and no number of changes (Adamskiy, Koolen, Chernov and Vovk, "A closer
     look at adaptive regret", JMLR 17, 2016). Log losses are taken as they are, times the weights of rows ``c`` over the
-    mean weight that a unit of weight is in, ``sum c^2 / sum c``, so that the unit of weights does not matter. Other
-    losses have a unit: they are divided by their mean so far, which is to them what its spread is to the error of a
-    Gaussian or a Laplacian. So that no single row makes all rows after it count for nothing, a loss counts as
-    `OUTLYING` times that mean at most, in the mean, and a weight as so many times the mean of weights.
+    mean weight that a unit of weight is in, ``sum c^2 / sum c``, so that the unit of weights does not matter, but for
+    that of a first one below 1e-16, of which rounding leaves nothing. Other losses have a unit: they are divided by
+    their mean so far, which is to them what its spread is to the error of a Gaussian or a Laplacian. So that no
+    single row makes all rows after it count for nothing, a loss counts as `OUTLYING` times that mean at most, in the
+    mean, and a weight as so many times the mean of weights.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ from scipy import sparse
 from ...losses import NOTHING
 from .columns import FEW, Columns, distinct
 from .frequent import ENDS
-from .lifts import LARGEST, TINY, positive
+from .lifts import LARGEST, TINY, over_scales, positive
 from .memory import can_be_written, check_room
 from .targets import Targets, growth_of, in_one_pass, widened, widened_rates
 
@@ -562,9 +562,10 @@ class LinearState:
             used = (u != 0).any(axis=0)
             size = self.size()
             scale = self.scale(size)
-            w = u / positive(scale)
-            n_features = w.shape[1] - rule.intercept
-            coef, intercept = w[:, :n_features], w[:, n_features:].sum(axis=1)
+            divisor = positive(scale)
+            n_features = u.shape[1] - rule.intercept
+            coef = over_scales(u[:, :n_features], divisor[:n_features], self.targets.lift)
+            intercept = (u[:, n_features:] / divisor[n_features:]).sum(axis=1)
             if rule.target_unit:
                 for origin in (self.targets.origin, self.target_mean()):
                     intercept = intercept + np.resize(origin, rule.n_played)
@@ -573,7 +574,7 @@ class LinearState:
                 centred = slice(0, n_features) if not rule.selective else np.flatnonzero(self.columns.frequent)
                 shifts = (u * distance)[:, centred]
                 intercept = intercept - shifts.sum(axis=1)
-            coef, intercept = coef / self.targets.lift, intercept / self.targets.lift
+            intercept = intercept / self.targets.lift
             sizes = np.abs(coef)
             in_range = ((sizes >= TINY) | (u[:, :n_features] == 0)) & (sizes <= LARGEST)
             near = (np.abs(distance) < FARTHEST) & (scale > 0) | ~used

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.base import clone
 
-from sklearn_nag import config_context
+from sklearn_nag import NAGRegressor, ScaleInvariantRegressor, config_context
 from sklearn_nag.kernels import Diverged, learn
 
 from ..bounded_helpers import KINDS
@@ -153,3 +154,19 @@ def test_heads_do_not_know_of_one_another(rng, kind):
     together = play(new(6, kind, 3), X, several)
     for k in range(3):
         assert np.array_equal(together[:, [k]], play(new(6, kind), X, several[:, k]))
+
+
+@pytest.mark.parametrize(("of_columns", "of_targets"), [(605, 300), (590, 280), (-900, -300)])
+@pytest.mark.parametrize(
+    "model", [NAGRegressor(normalization="max"), NAGRegressor(half_life=20.0), ScaleInvariantRegressor()]
+)
+def test_weights_are_in_range_where_lifted_ones_are_not(rng, in_numpy, model, of_columns, of_targets):
+    X = rng.normal(size=(50, 2))
+    y = 2.0 * X[:, 0] - X[:, 1]
+    rows, targets = np.ldexp(X, of_columns), np.ldexp(y, of_targets)
+    here, there = clone(model).partial_fit(X, y), clone(model).partial_fit(rows, targets)
+    np.testing.assert_allclose(there.coef_, np.ldexp(here.coef_, of_targets - of_columns), rtol=1e-12)
+    np.testing.assert_allclose(there.predict(rows), np.ldexp(here.predict(X), of_targets), rtol=1e-12)
+    if isinstance(model, NAGRegressor) and model.half_life is None:
+        given = 3.0 * there.coef_
+        np.testing.assert_allclose(there.set_coef(given, there.intercept_).coef_, given, rtol=1e-12)
