@@ -3,8 +3,9 @@
     python -m benchmarks.defaults [--data-dir FOLDER] [--output FILE.csv] [--quick]
 
 One line for each setting and number of passes, one column for each data set: accuracy or R^2 on 30 % held out, mean
-over shuffles (ten for small sets, two for others) of at most 60,000 rows. ``-`` where a setting does not apply. The
-mixed frame holds numbers far from 0 beside 300 one-hot columns, in CSR; text is counts of words.
+over shuffles (ten for small sets, two for others) of at most 60,000 rows, where an R^2 below -9 counts as -9. ``-``
+where a setting does not apply. The mixed frame holds numbers far from 0 beside 300 one-hot columns, in CSR; text is
+counts of words.
 """
 
 import warnings

@@ -166,7 +166,7 @@ def times(table, quick):
     n, few = (20_000, 500) if quick else (100_000, 3_000)
     for name, (X, y) in {
         "dense 54": dense_rows(n),
-        "CSR, 72 nonzeros of 100,000": zipf_rows(n // 2, 100_000, 72),
+        "CSR, 90 nonzeros of 100,000": zipf_rows(n // 2, 100_000, 72),
     }.items():
         rows, classes = X.shape[0], {"classes": [0, 1]}
         own, peer = once(ftrl, X, y, **classes), once(sgd, X, y, **classes)

@@ -5,8 +5,9 @@
 Writes ``many_rows.csv`` to ``--output``. A quarter of the rows is held out, of which 40,000 at most are predicted; the
 others are learnt in a random order or, where the name says so, in that of the file, in batches of 10,000. ``score`` is
 accuracy or R^2, ``s`` are seconds of processor time, and ``cells`` are the generations of cells that the mixture has at
-the end. ``two`` is the mixture that ``max_columns`` keeps from having finer cells than at first. Set OMP_NUM_THREADS=1,
-as threads of boosted trees that wait count, too. Without ``--data-dir`` there is Friedman's function alone.
+the end. ``two`` is the mixture that ``max_columns`` keeps from having finer cells than at first, and ``iterations`` are
+those of boosted trees, of 100 at most. Set OMP_NUM_THREADS=1, as threads of boosted trees that wait count, too. Without
+``--data-dir`` there is Friedman's function alone.
 """
 
 import time
@@ -60,6 +61,8 @@ def measure(X, y, is_regression, in_order):
             loss = log_loss(y[held_out], learner.predict_proba(X[held_out]), labels=classes)
             found[f"{name} log loss"] = round(loss, 4)
         found[f"{name} s"] = round(seconds, 1)
+        if name == "boosted":
+            found["iterations"] = learner.n_iter_
         if name == "mixed":
             found["cells"] = ", ".join(
                 name for name in learner.named_estimators_ if name in ("cells", "focused", "refocused", "finer", "late")
@@ -81,7 +84,7 @@ def main():
         table.append({"data": name, **measure(X[some], y[some], is_regression, name.endswith("in order"))})
         print(" ".join(f"{key} {value}" for key, value in table[-1].items()), flush=True)
     order = ["data", "rows", "columns", "score", *(f"{name}{kind}" for kind in ("", " log loss", " s")
-             for name in ("lines", "two", "mixed", "boosted")), "cells"]  # fmt: skip
+             for name in ("lines", "two", "mixed", "boosted")), "iterations", "cells"]  # fmt: skip
     table = pd.DataFrame(table).reindex(columns=order).dropna(axis=1, how="all")
     print(f"\n{table.to_string(index=False)}")
     if options.output is not None:

@@ -12,8 +12,10 @@ River are left out where they are not installed.
 * ``VW``: Vowpal Wabbit, one pass with its defaults and the logistic loss for classes;
 * ``River``: its online StandardScaler and linear model, one pass (over at most 50,000 rows).
 
-Sparse rows, of text, of one-hot columns and of a mixed frame, are divided by deviations but not centred for the peers;
-River, for which each would be a dictionary of thousands of zeros, is left out there.
+Of a mixed frame the numbers are standardised, and one-hot columns left as they are. Other sparse rows, of text and of
+one-hot columns, are divided by deviations but not centred, or left as they are where ``SGD tuned`` finds that better;
+River, for which each would be a dictionary of thousands of zeros, is left out for all of these. Fits of scikit-learn's
+that have not converged are named.
 
 ``auto / best`` is the progressive loss of eta0="auto" over that of its best single learning rate; ``ECE`` the expected
 calibration error, in ten bins, of the default fit for two classes.
@@ -34,7 +36,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, Ridge, SGDClassifier, SGDRegressor
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.model_selection import GridSearchCV, train_test_split
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sklearn_nag import NAGClassifier, NAGRegressor
@@ -42,7 +44,7 @@ from sklearn_nag.estimators._nag import ETA0S
 
 from .data import BUNDLED, FILES, SPARSE, TEXT, parse
 from .options import load_each
-from .text import mixed_rows
+from .text import mixed_rows, scaled_numbers
 
 SMALL, TUNED_ON, RIVER_ROWS = 3_000, 20_000, 50_000
 
@@ -95,25 +97,30 @@ def own(X, X_test, y, y_test, regression, seed):
     return row
 
 
-def peers(X, X_test, y, y_test, regression, seed, quick):
-    """Scores and seconds of scikit-learn's."""
+def peers(X, X_test, y, y_test, scaler, regression, seed, quick):
+    """Scores and seconds of scikit-learn's, behind a scaler but for ``raw``."""
     sgd = SGDRegressor if regression else SGDClassifier
     options = {} if regression else {"loss": "log_loss"}
     batch = Ridge() if regression else LogisticRegression(max_iter=300)
-    scaler, row = StandardScaler(with_mean=not sparse.issparse(X)), {}
+    row = {}
 
     def add(name, estimator):
-        model, row[f"{name} s"] = timed(estimator, X, y)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", ConvergenceWarning)
+            model, row[f"{name} s"] = timed(estimator, X, y)
         row[name] = model.score(X_test, y_test)
+        if any(issubclass(warning.category, ConvergenceWarning) for warning in caught):
+            print(f"{name} has not converged on the next set")
 
     add("batch", make_pipeline(scaler, batch))
     add("SGD raw", sgd(random_state=seed, **options))
     add("SGD scaled", make_pipeline(scaler, sgd(random_state=seed, **options)))
     if not quick:
         some = np.random.default_rng(seed).permutation(len(y))[:TUNED_ON]
-        pipeline = make_pipeline(scaler, sgd(random_state=seed, max_iter=50))
-        step = sgd.__name__.lower()
-        named = [{f"{step}__{key}": values for key, values in part.items()} for part in grid(regression)]
+        pipeline = Pipeline([("scaler", scaler), ("sgd", sgd(random_state=seed, max_iter=50))])
+        named = [{f"sgd__{key}": values for key, values in part.items()} for part in grid(regression)]
+        if sparse.issparse(X):
+            named = [{"scaler": [scaler, "passthrough"], **part} for part in named]
         start = time.perf_counter()
         search = GridSearchCV(pipeline, named, cv=3, n_jobs=2, refit=False).fit(X[some], y[some])
         tuning = time.perf_counter() - start
@@ -210,9 +217,10 @@ def main():
     sets |= {} if options.data_dir is None else {**FILES, **SPARSE, **TEXT}
     for name, X, y, regression in load_each(sets, options.data_dir):
         rows = []
+        scaler = scaled_numbers() if name == "mixed frame" else StandardScaler(with_mean=not sparse.issparse(X))
         for seed in range(10 if len(y) < SMALL and not options.quick else 1):
             split = train_test_split(X, y, test_size=0.3, random_state=seed)
-            row = {**own(*split, regression, seed), **peers(*split, regression, seed, options.quick)}
+            row = {**own(*split, regression, seed), **peers(*split, scaler, regression, seed, options.quick)}
             for package, compare in {"vowpalwabbit": vowpal, "river": river}.items():
                 skipped = package == "river" and sparse.issparse(X)
                 if importlib.util.find_spec(package) is not None and not skipped:

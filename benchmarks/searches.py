@@ -33,7 +33,7 @@ def searches(regression):
     """Both searches, new."""
     losses, sgd = LOSSES[regression], SGDRegressor if regression else SGDClassifier
     grid = {"sgd__alpha": [1e-6, 1e-5, 1e-4, 1e-3], "sgd__loss": losses}
-    scaled = Pipeline([("scaler", StandardScaler(with_mean=False)), ("sgd", sgd(random_state=0))])
+    scaled = Pipeline([("scaler", StandardScaler()), ("sgd", sgd(random_state=0))])
     return {
         "progressive": ProgressiveSearch(
             (NAGRegressor if regression else NAGClassifier)(),

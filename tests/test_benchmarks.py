@@ -127,3 +127,18 @@ def test_one_pass_of_no_file(capsys, monkeypatch, tmp_path):
     monkeypatch.setattr(sys, "argv", ["paper.py", "--data-dir", str(tmp_path), "--one-pass", "1"])
     script("paper").main()
     assert "Covertype is left out: " in capsys.readouterr().out
+
+
+def test_peers_have_their_numbers_scaled_and_are_named_where_they_have_not_converged(capsys):
+    pytest.importorskip("pandas")
+    text, table = script("text"), script("out_of_the_box")
+    X, y, _ = text.mixed_rows()
+    X, y = X[:600], y[:600]
+    scaled = text.scaled_numbers().fit_transform(X).toarray()
+    assert abs(scaled[:, :3].mean(axis=0)).max() < 1e-9
+    assert abs(scaled[:, :3].std(axis=0) - 1.0).max() < 1e-9
+    assert (scaled[:, 3:] == X[:, :-3].toarray()).all()
+    table.peers(X, X, y, y, text.scaled_numbers(), False, 0, True)
+    assert "batch" not in capsys.readouterr().out
+    table.peers(X, X, y, y, "passthrough", False, 0, True)
+    assert "batch has not converged" in capsys.readouterr().out
