@@ -17,6 +17,7 @@ import tempfile
 from pathlib import Path
 
 from .options import count, parser_of
+from .turns import with_package
 
 CODE = """
 import time
@@ -51,16 +52,16 @@ def measure(folder, cache):
 
 def main():
     parser = parser_of(__doc__)
-    parser.add_argument("--against", type=Path, help="another checkout to compare with")
+    parser.add_argument("--against", type=with_package, help="another checkout to compare with")
     parser.add_argument("--repeats", type=count, default=3, help="turns (%(default)s)")
     args = parser.parse_args()
-    folders = [Path(__file__).parents[1], *filter(None, [args.against])]
+    folders = [Path(__file__).resolve().parents[1], *filter(None, [args.against])]
     turns = []
     for _ in range(args.repeats):
         turn = []
         for folder in folders:
             with tempfile.TemporaryDirectory() as cache:
-                turn.append(measure(folder.resolve(), cache) + measure(folder.resolve(), cache)[:1])
+                turn.append(measure(folder, cache) + measure(folder, cache)[:1])
         turns.append(turn)
     for i, step in enumerate([*STEPS, "dense classifier, compiled before"]):
         seconds = statistics.median(turn[0][i] for turn in turns)

@@ -3,6 +3,7 @@
     python -m benchmarks.growth [--output FOLDER] [--quick]
 
 Writes ``growth.csv``, after each point, and draws ``growth.png`` from it; a run that was stopped goes on where it was.
+With ``--quick`` the files are ``growth_quick.csv`` and ``growth_quick.png``.
 A point is the fastest of a few calls of ``partial_fit`` by a fitted model, in microseconds of processor time per row.
 Beside it stand what reading the rows takes at the bandwidth of memory, and what one square root and one division for
 each weight take where the processor does them, both as NumPy does on this machine. "NAG" is the paper's, one head
@@ -123,7 +124,7 @@ def main():
     parser.add_argument("--output", type=new_folder, default=Path(), help="folder for growth.csv and growth.png")
     parser.add_argument("--quick", action="store_true", help="few points, few rows: that it runs, not what it finds")
     options = parser.parse_args()
-    path = options.output / "growth.csv"
+    path = options.output / ("growth_quick.csv" if options.quick else "growth.csv")
     if not path.exists():
         path.write_text(",".join(FIELDS) + "\n")
     with path.open() as file:
@@ -137,7 +138,7 @@ def main():
                     csv.writer(file, lineterminator="\n").writerows(rows)
                 print(*(f"{panel} {x}, {row[2]}: {row[4]} us a row" for row in rows), sep="\n", flush=True)
     with path.open() as file:
-        draw(list(csv.DictReader(file)), options.output / "growth.png")
+        draw(list(csv.DictReader(file)), path.with_suffix(".png"))
 
 
 if __name__ == "__main__":

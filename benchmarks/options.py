@@ -1,6 +1,7 @@
 """Options that several scripts have, and files that they read: what cannot be is said before anything is measured."""
 
 import argparse
+import importlib
 from pathlib import Path
 
 
@@ -33,6 +34,16 @@ def count(word):
     if not word.isdecimal() or int(word) == 0:
         raise argparse.ArgumentTypeError(f"it must be a whole number from 1 on; got {word}")
     return int(word)
+
+
+def resource():
+    """The module that measures and limits what a process takes; ends the script where the system has none."""
+    try:
+        return importlib.import_module("resource")
+    except ImportError:
+        raise SystemExit(
+            "what a process takes is measured here as Windows cannot: run this on Linux or macOS"
+        ) from None
 
 
 def file_in(folder, name):

@@ -9,8 +9,8 @@ are the share of wrong predictions or, for regression, squared errors divided by
 there the origin and unit of the target are learnt. Vowpal Wabbit, where it is installed, learns the same rows in the
 same order and makes the products itself; it clamps predictions to the range of the labels.
 
-Data sets that are not in the folder are left out. Results are kept in ``paper_runs.json`` as they come, and what is
-there is not run again.
+Data sets that are not in the folder are left out. Results are kept in ``paper_runs.json`` as they come (with
+``--quick`` in ``paper_runs_quick.json``), and what is there is not run again.
 """
 
 import csv
@@ -18,7 +18,6 @@ import importlib
 import importlib.util
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -37,7 +36,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from sklearn_nag import NAGClassifier, NAGRegressor, datasets
 from sklearn_nag.model_selection import eta_sweep
 
-from .options import load_each, new_folder, parser_of
+from .options import load_each, new_folder, parser_of, resource
 
 ETAS = {
     "NAG": 2.0 ** np.arange(-5, 5.5, 0.5),
@@ -399,7 +398,7 @@ def figures(results, sets, folder):
 
 def one_pass(folder, n_etas):
     """Covertype with some learning rates: from the file to progressive errors, with time and memory."""
-    etas = 2.0 ** (np.arange(n_etas) - n_etas // 2 + 1)
+    usage, etas = resource(), 2.0 ** (np.arange(n_etas) - n_etas // 2 + 1)
     with suppress(ImportError):
         importlib.import_module("numba")
     start = time.perf_counter()
@@ -411,7 +410,7 @@ def one_pass(folder, n_etas):
     return {
         "error": result.errors.min(),
         "seconds": time.perf_counter() - start,
-        "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "megabytes": usage.getrusage(usage.RUSAGE_SELF).ru_maxrss / 1024,
     }
 
 
@@ -460,7 +459,8 @@ def main():
     if options.data_dir is None and not options.quick:
         parser.error("--data-dir is needed, or --quick")
     sets = BUNDLED if options.quick else {name: SETS[name] for name in options.sets}
-    results = Results(None if options.output is None else options.output / "paper_runs.json")
+    kept = "paper_runs_quick.json" if options.quick else "paper_runs.json"
+    results = Results(None if options.output is None else options.output / kept)
     run_all(results, sets, options.data_dir)
     if all(results.get(name) is None for name in sets):
         parser.exit(1, f"none of {', '.join(sets)} is in {options.data_dir}\n")

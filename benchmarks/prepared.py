@@ -13,7 +13,6 @@ leaves compared, bit for bit, with what a run leaves that nobody disturbed.
 
 import argparse
 import json
-import resource
 import subprocess
 import sys
 import tempfile
@@ -25,7 +24,7 @@ import numpy as np
 
 from benchmarks.faults.promises import image
 from benchmarks.frames import mixed
-from benchmarks.options import count, new_file, parser_of
+from benchmarks.options import count, new_file, parser_of, resource
 from benchmarks.provenance import write_table
 from benchmarks.streams import rows_of
 
@@ -72,18 +71,18 @@ def run(way, path):
             seconds, used = seconds + time.perf_counter() - start, used + time.thread_time() - processor
         start, processor = time.perf_counter() - seconds, time.process_time() - used
     seconds, processor = time.perf_counter() - start, time.process_time() - processor
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    peak = resource().getrusage(resource().RUSAGE_SELF).ru_maxrss / 1024
     print(json.dumps([pipeline[-1].t_, seconds, processor, peak, pipeline[-1].progressive_loss_]))
 
 
 def timed(path, limit_mb, repeats):
     """Run each way in turn, so often, in processes with little memory; yield a line of a table for its median run."""
-    limit, ways = limit_mb * 10**6, ("train", "learner alone")
+    usage, limit, ways = resource(), limit_mb * 10**6, ("train", "learner alone")
     found, failed = {way: [] for way in ways}, {}
     for way in ways * repeats:
         process = subprocess.run(
             [sys.executable, "-m", "benchmarks.prepared", "--way", way, str(path)],
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (limit, limit)),
+            preexec_fn=lambda: usage.setrlimit(usage.RLIMIT_DATA, (limit, limit)),
             capture_output=True,
             text=True,
         )

@@ -5,12 +5,31 @@ import datetime
 import importlib.metadata
 import platform
 import subprocess
+from contextlib import suppress
 from pathlib import Path
+
+
+def versions():
+    """Versions of the packages that matter, of those that are installed."""
+    found = {}
+    for name in ("numpy", "scikit-learn", "numba"):
+        with suppress(importlib.metadata.PackageNotFoundError):
+            found[name] = importlib.metadata.version(name)
+    return found
+
+
+def commit():
+    """The commit of this copy, where git knows it."""
+    command = ["git", "rev-parse", "--short", "HEAD"]
+    with suppress(OSError, subprocess.CalledProcessError):
+        done = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+    return "unknown"
 
 
 def provenance():
     """When, where and with what."""
-    packages = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("numpy", "scikit-learn", "numba"))
+    packages = ", ".join(map(" ".join, versions().items()))
     return f"{datetime.date.today():%d %B %Y}, Python {platform.python_version()}, {packages}, {processor()}"
 
 
@@ -23,18 +42,14 @@ def write_table(path, lines, said=None):
 
 def record(path, ratios):
     """Append ratios by name of the work to a CSV file: a line each, with the commit, the day, what and where."""
-    command = ["git", "rev-parse", "--short", "HEAD"]
-    commit = subprocess.run(
-        command, cwd=Path(__file__).parent, capture_output=True, text=True, check=True
-    ).stdout.strip()
-    versions = " ".join(f"{name}={importlib.metadata.version(name)}" for name in ("numpy", "scikit-learn", "numba"))
+    used = " ".join(map("=".join, versions().items()))
     new = not path.exists()
     with open(path, "a", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         if new:
             writer.writerow(["commit", "date", "processor", "versions", "work", "ratio"])
         for work, ratio in ratios.items():
-            writer.writerow([commit, datetime.date.today(), processor(), versions, work, f"{ratio:.4g}"])
+            writer.writerow([commit(), datetime.date.today(), processor(), used, work, f"{ratio:.4g}"])
 
 
 def processor():

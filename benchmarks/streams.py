@@ -15,7 +15,6 @@ import argparse
 import io
 import json
 import pickle
-import resource
 import subprocess
 import sys
 import tempfile
@@ -24,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.options import new_file, parser_of
+from benchmarks.options import new_file, parser_of, resource
 from benchmarks.provenance import write_table
 
 COLUMNS = 50
@@ -109,7 +108,7 @@ def run(way, path):
     else:
         model.partial_fit(*load_svmlight_file(str(path), n_features=COLUMNS), classes=[0, 1])
     seconds, processor = time.perf_counter() - start, time.process_time() - processor
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    peak = resource().getrusage(resource().RUSAGE_SELF).ru_maxrss / 1024
     print(json.dumps([model.t_, seconds, processor, peak, model.progressive_loss_]))
 
 
@@ -173,7 +172,7 @@ def main():
     if options.way:
         run(options.way[0], Path(options.way[1]))
         return
-    limit = options.limit_mb * 10**6
+    usage, limit = resource(), options.limit_mb * 10**6
     lines = [["file", "MB", "way", "rows", "rows/s", "rows/s of processor time", "peak MB", "loss"]]
     with tempfile.TemporaryDirectory() as folder:
         for name, megabytes, ways in (
@@ -187,7 +186,7 @@ def main():
             for way in ways:
                 process = subprocess.run(
                     [sys.executable, "-m", "benchmarks.streams", "--way", way, str(path)],
-                    preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (limit, limit)),
+                    preexec_fn=lambda: usage.setrlimit(usage.RLIMIT_DATA, (limit, limit)),
                     capture_output=True,
                     text=True,
                 )

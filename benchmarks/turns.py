@@ -44,9 +44,9 @@ def works(size):
     """Calls by name, each of which learns, or predicts, what was made for it; ``size`` scales how much."""
     import sklearn_nag as nag
 
-    def learn(X, y, make, **parameters):
+    def learn(X, y, name, **parameters):
         classes = {"classes": np.unique(y)} if y.dtype.kind == "i" else {}
-        return lambda: make(**parameters).partial_fit(X, y, **classes)
+        return lambda: getattr(nag, name)(**parameters).partial_fit(X, y, **classes)
 
     def fit(X, y, **parameters):
         return lambda: nag.NAGClassifier(max_iter=2, tol=None, **parameters).fit(X, y)
@@ -59,28 +59,36 @@ def works(size):
     text, many = words(2_000 * size, 45_000, 200), words(1_000 * size, 45_000, 100, 20)
     X, y = rows
     model = nag.NAGClassifier().partial_fit(X[:50], y[:50], classes=[0, 1])
-    yield "54 dense columns, as printed", learn(*rows, nag.NAGClassifier, **PRINTED)
-    yield "54 dense columns", learn(*rows, nag.NAGClassifier)
-    yield "8 dense columns", learn(*narrow, nag.NAGClassifier)
-    yield "54 dense columns, 7 classes", learn(*seven, nag.NAGClassifier)
-    yield "16 dense columns, 26 classes", learn(*dense(10_000 * size, 16, 26), nag.NAGClassifier)
-    yield "54 dense columns, regression", learn(X, target, nag.NAGRegressor)
-    yield '54 dense columns, eta0="auto"', learn(X[::4], y[::4], nag.NAGClassifier, eta0="auto")
-    yield "54 dense columns, no learning rate", learn(*rows, nag.ScaleInvariantClassifier)
+    yield "54 dense columns, as printed", learn(*rows, "NAGClassifier", **PRINTED)
+    yield "54 dense columns", learn(*rows, "NAGClassifier")
+    yield "8 dense columns", learn(*narrow, "NAGClassifier")
+    yield "54 dense columns, 7 classes", learn(*seven, "NAGClassifier")
+    yield "16 dense columns, 26 classes", learn(*dense(10_000 * size, 16, 26), "NAGClassifier")
+    yield "54 dense columns, regression", learn(X, target, "NAGRegressor")
+    yield '54 dense columns, eta0="auto"', learn(X[::4], y[::4], "NAGClassifier", eta0="auto")
+    yield "54 dense columns, no learning rate", learn(*rows, "ScaleInvariantClassifier")
     yield "54 dense columns, two passes of fit in random order", fit(*rows)
     yield "8 dense columns, the same as printed", fit(*narrow, **PRINTED)
-    yield "54 dense columns, full invariance", learn(X[::8], y[::8], nag.ScaleInvariantClassifier, invariance="full")
-    yield "200 words, as printed", learn(*text, nag.NAGClassifier, **PRINTED)
-    yield "200 words", learn(*text, nag.NAGClassifier)
+    yield "54 dense columns, full invariance", learn(X[::8], y[::8], "ScaleInvariantClassifier", invariance="full")
+    yield "200 words, as printed", learn(*text, "NAGClassifier", **PRINTED)
+    yield "200 words", learn(*text, "NAGClassifier")
     yield "200 words, two passes of fit", fit(*text)
     yield "20 words, the same as printed", fit(*words(20_000 * size, 45_000, 20), **PRINTED)
-    yield "100 words, 20 classes", learn(*many, nag.NAGClassifier)
-    yield "200 words, no learning rate", learn(*text, nag.ScaleInvariantClassifier)
+    yield "100 words, 20 classes", learn(*many, "NAGClassifier")
+    yield "200 words, no learning rate", learn(*text, "ScaleInvariantClassifier")
     yield (
         "one dense row by partial_fit",
         one_by_one(lambda i: model.partial_fit(X[i : i + 1], y[i : i + 1]), 500 * size),
     )
     yield "one dense row by predict", one_by_one(lambda i: model.predict(X[i : i + 1]), 1_000 * size)
+
+
+def with_package(word):
+    """A folder, as of a checkout, that has the package."""
+    folder = Path(word).resolve()
+    if not (folder / "sklearn_nag" / "__init__.py").exists():
+        raise argparse.ArgumentTypeError(f"there is no package sklearn_nag in {folder}")
+    return folder
 
 
 def serve(size):
@@ -102,7 +110,7 @@ class Checkout:
 
     def __init__(self, folder, size):
         # One thread of BLAS: others would be charged for spinning while they wait.
-        environment = {**os.environ, "PYTHONPATH": str(folder.resolve()), "OPENBLAS_NUM_THREADS": "1"}
+        environment = {**os.environ, "PYTHONPATH": str(folder), "OPENBLAS_NUM_THREADS": "1"}
         command = [sys.executable, __file__, "--serve", str(size)]
         self.process = subprocess.Popen(
             command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
@@ -124,7 +132,7 @@ class Checkout:
 def main():
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--against", type=Path, help="folder of the other checkout")
+    parser.add_argument("--against", type=with_package, help="folder of the other checkout")
     parser.add_argument("--repeats", type=int, default=9, help="turns (%(default)s)")
     parser.add_argument("--most", type=float, default=float("inf"), help="the largest ratio that is no error")
     parser.add_argument("--quick", action="store_true", help="small sizes: that it runs, not what it finds")
@@ -135,7 +143,7 @@ def main():
     if options.against is None:
         parser.error("--against names the folder of another checkout")
     size, slow = 1 if options.quick else 5, []
-    ours, theirs = (Checkout(folder, size) for folder in (Path(__file__).parents[1], options.against))
+    ours, theirs = (Checkout(folder, size) for folder in (Path(__file__).resolve().parents[1], options.against))
     names, there = json.loads(ours.answer()), json.loads(theirs.answer())
     for name in filter(there.__contains__, names):
         turns = [(ours.seconds(name), theirs.seconds(name)) for _ in range(options.repeats)]

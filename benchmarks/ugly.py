@@ -15,7 +15,6 @@ compiled code being on disk.
 """
 
 import re
-import resource
 import subprocess
 import sys
 import tempfile
@@ -26,6 +25,7 @@ import numpy as np
 import pandas as pd
 
 from .data import parse
+from .options import resource
 
 MONTHS = 144
 
@@ -173,15 +173,15 @@ def is_right(file, output):
 
 def run(file, folder):
     """A row of the table: the verdict of the command line on a file, whether it is right, and seconds."""
-    path = folder / "file.csv"
+    usage, path = resource(), folder / "file.csv"
     file.write(path)
     command = [sys.executable, "-m", "sklearn_nag", str(path), "--target", "y", "--jobs", "1", *file.options]
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    before = usage.getrusage(usage.RUSAGE_CHILDREN)
     done = subprocess.run(
         [*command, "--figure", str(folder / f"{re.sub('[^a-z0-9]+', '_', file.name.lower())}.png")],
         capture_output=True, text=True, encoding="utf-8",
     )  # fmt: skip
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    after = usage.getrusage(usage.RUSAGE_CHILDREN)
     seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     output = done.stdout + done.stderr
     sentences = re.findall("=> (.*)", output) or output.splitlines()[-1:]

@@ -1,6 +1,8 @@
 """Scripts of benchmarks: their options, and what they say before they measure anything."""
 
+import csv
 import importlib
+import importlib.metadata
 import pkgutil
 import re
 import sys
@@ -9,6 +11,8 @@ from pathlib import Path
 import pytest
 
 import benchmarks
+import sklearn_nag
+from benchmarks import provenance
 from benchmarks.options import count, file_in, load_each, new_file, new_folder
 
 FOLDER = Path(benchmarks.__path__[0])
@@ -70,6 +74,21 @@ def test_nothing_is_not_repeated(call, name):
         assert re.search(r"a whole number from 1 on|expected one argument", said)
 
 
+@pytest.mark.parametrize("name", ["first_call", "turns"])
+def test_a_folder_without_the_package_is_no_checkout(call, tmp_path, name):
+    code, said = call(name, "--against", str(tmp_path))
+    assert code == 2
+    assert "there is no package sklearn_nag in" in said
+
+
+def test_what_an_old_checkout_has_not_is_left_out(monkeypatch):
+    monkeypatch.delattr(sklearn_nag, "ScaleInvariantClassifier")
+    works = dict(script("turns").works(1))
+    assert "one dense row by predict" in works
+    with pytest.raises(AttributeError):  # which `serve` takes for what is not there yet
+        works["200 words, no learning rate"]()
+
+
 def test_places_to_write_to(tmp_path):
     assert new_file(str(tmp_path / "a" / "b" / "table.csv")) == tmp_path / "a" / "b" / "table.csv"
     assert new_folder(str(tmp_path / "c" / "d")).is_dir()
@@ -93,6 +112,51 @@ def test_files_that_are_missing_are_named_and_left_out(capsys, tmp_path, is_give
         sets |= {**data.FILES, **data.SPARSE}
     assert not list(load_each(sets, folder))
     assert re.findall("^(.*) is left out: .", capsys.readouterr().out, re.MULTILINE) == list(sets)
+
+
+@pytest.mark.parametrize("name", ["paper", "prepared", "streams", "ugly"])
+def test_a_system_that_does_not_measure_is_named(monkeypatch, name):
+    benchmark = script(name)
+    monkeypatch.setitem(sys.modules, "resource", None)
+    monkeypatch.delitem(sys.modules, benchmark.__name__)
+    with pytest.raises(SystemExit, match="run this on Linux or macOS"):
+        importlib.import_module(benchmark.__name__).resource()
+
+
+def test_quick_results_are_not_taken_for_others(monkeypatch, tmp_path):
+    growth, seen = script("growth"), []
+    monkeypatch.setattr(growth, "limits", tuple)
+    monkeypatch.setattr(growth, "draw", lambda table, path: seen.append((path.name, len(table))))
+    monkeypatch.setattr(growth, "measure", lambda panel, x, *_: [[panel, x, "NAG", 1, "1", "1", "1"]])
+    for options in (["--quick"], []):
+        monkeypatch.setattr(sys, "argv", ["growth.py", "--output", str(tmp_path), *options])
+        growth.main()
+    assert seen == [("growth_quick.png", 8), ("growth.png", 28)]
+
+
+def test_quick_results_of_the_paper_have_a_file_of_their_own(monkeypatch, tmp_path):
+    paper, kept = script("paper"), []
+    monkeypatch.setattr(paper, "Results", lambda path: kept.append(path.name) or sys.exit())
+    for options in (["--quick"], ["--data-dir", str(tmp_path)]):
+        monkeypatch.setattr(sys, "argv", ["paper.py", "--output", str(tmp_path), *options])
+        with pytest.raises(SystemExit):
+            paper.main()
+    assert kept == ["paper_runs_quick.json", "paper_runs.json"]
+
+
+def test_what_is_not_installed_and_no_git_lose_no_record(monkeypatch, tmp_path):
+    version = importlib.metadata.version
+    monkeypatch.setattr(
+        importlib.metadata, "version", lambda name: version("no such thing" if name == "numba" else name)
+    )
+    monkeypatch.setattr(provenance, "__file__", str(tmp_path / "provenance.py"))
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    provenance.record(tmp_path / "table.csv", {"work": 0.5})
+    with open(tmp_path / "table.csv", newline="", encoding="utf-8") as file:
+        (line,) = csv.DictReader(file)
+    assert (line["commit"], line["work"], line["ratio"]) == ("unknown", "work", "0.5")
+    assert line["versions"] == f"numpy={version('numpy')} scikit-learn={version('scikit-learn')}"
+    assert "numba" not in provenance.provenance()
 
 
 def test_published_figures_are_there_without_files(capsys, monkeypatch):

@@ -1,9 +1,11 @@
 """What stands in several files about a release is the same in all of them."""
 
 import ast
+import os
 import re
 import subprocess
 import sys
+import textwrap
 import tomllib
 from pathlib import Path
 
@@ -56,6 +58,24 @@ def steps_of(workflow):
     lines = workflow.read_text(encoding="utf-8")
     found = re.findall(r"\.ci/run ([a-z]+)", lines) + re.findall(r"step: \[?([a-z ]+)[\]}]", lines)
     return {step for several in found for step in several.split()}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the job runs on Linux")
+def test_only_a_full_version_is_shown_as_the_latest_release():
+    script = textwrap.dedent(
+        text(".github/workflows/release.yml").partition("- run: |\n")[2].partition("        env:")[0]
+    )
+    for tag, said in [
+        ("v1.0.0", ""),
+        ("v1.0.0.post1", ""),
+        ("v1.0.0rc1", "--prerelease "),
+        ("v1.0.0a1", "--prerelease "),
+    ]:
+        called = ["bash", "-ec", f'gh() {{ echo "$*"; }}\n{script}']
+        done = subprocess.run(
+            called, env={**os.environ, "TAG": tag, "REPOSITORY": "a/b"}, capture_output=True, text=True
+        )
+        assert done.stdout.startswith(f"release create {tag} {said}dist/* --repo a/b --title {tag}"), done
 
 
 def test_the_changelog_has_notes_for_the_version():

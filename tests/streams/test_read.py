@@ -878,7 +878,10 @@ def test_quantities_in_decimals_are_rounded():
 
 def test_parquet_files_of_string_views(tmp_path):
     views = pa.table({"x": [1.0, 2.0], "y": pa.array(["u", None], pa.string_view())})
-    parquet.write_table(views, tmp_path / "views.parquet")
+    try:
+        parquet.write_table(views, tmp_path / "views.parquet")
+    except pa.ArrowNotImplementedError:
+        pytest.skip("this pyarrow writes no string views")
     (X, y), = read_batches(tmp_path / "views.parquet", "y", missing_target="drop")  # fmt: skip
     assert (X.tolist(), y.tolist()) == ([[1.0]], ["u"])
 
