@@ -428,7 +428,10 @@ def test_names_that_are_known_and_not_used(frame):
         OnlineColumnTransformer(numbers(), unused="sold").fit(frame)
 
 
-@pytest.mark.parametrize("missing", [np.nan, None, pd.NaT, pd.array([None], dtype="str"), pd.Categorical([None])])
+STR = "str" if isinstance(pd.array([None], dtype="str")[0], float) else "string"  # "str" made "None" of it once
+
+
+@pytest.mark.parametrize("missing", [np.nan, None, pd.NaT, pd.array([None], dtype=STR), pd.Categorical([None])])
 @pytest.mark.parametrize("column", ["number", "word", "date", "text"])
 def test_a_table_without_a_value_of_a_column_says_nothing_of_what_it_holds(column, missing):
     """As files of a few rows are read: types of columns without values are those that the reader likes best."""
