@@ -206,7 +206,9 @@ def _time(frame, kinds, drop):
     Times of the day are none, nor dates that more than half of the rows lack; others may be missing.
     """
     asked = {name: kinds.get(name) for name in frame if name not in drop}
-    choices = {name: choose(read_table(frame[[name]]).columns[0], kind) for name, kind in asked.items()}
+    choices = {
+        name: choose(read_table(frame[[name]]).columns[0], kind, least=LEAST_READ) for name, kind in asked.items()
+    }
     dated = [name for name, choice in choices.items() if choice.kind == DATES and choice.has_days]
     moments = {name: _moments(frame[name], asked[name])[1] for name in dated}
     known = {name: own[np.isfinite(own)] for name, own in moments.items()}
@@ -219,7 +221,7 @@ def _moments(values, kind):
     """What reads the times of rows, None for numbers, and these as numbers; rows that have none are the first."""
     reader = None
     kind = None if kind == LEFT_OUT else kind  # what is not learnt from may have an order
-    choice = choose(read_table(values.to_frame()).columns[0], kind)
+    choice = choose(read_table(values.to_frame()).columns[0], kind, least=LEAST_READ)
     if choice.kind == DATES:
         how = {"errors": "missing"} if choice.has_others else {}
         reader = DateEncoder(("days",), format=choice.form, **how)

@@ -43,7 +43,8 @@ if TYPE_CHECKING:
 
 def _are_named(steps):
     """Whether there are steps, each with a name."""
-    return isinstance(steps, list | tuple) and bool(steps) and all(isinstance(p, tuple) and len(p) == 2 for p in steps)
+    are_pairs = isinstance(steps, list | tuple) and all(isinstance(p, list | tuple) and len(p) == 2 for p in steps)
+    return are_pairs and bool(steps)
 
 
 def _last_can(method):
@@ -65,6 +66,8 @@ def _can_learn(pipeline):
     if not _are_named(pipeline.steps):
         return True  # the call says what is wrong with the steps
     last = pipeline.steps[-1][1]
+    if isinstance(last, str):
+        return True  # as above
     if not (is_left_out(last) or learns(last) or hasattr(last, "transform")):
         raise AttributeError(f"the last step, {type(last).__name__}, cannot learn from a stream: it has no partial_fit")
     return True
@@ -132,11 +135,10 @@ class OnlinePipeline(Pipeline):
     """
 
     # `classes` is passed to the last step as it is, and weights are routed by steps: neither is asked of the pipeline.
-    __metadata_request__fit = {"sample_weight": UNUSED}
     __metadata_request__partial_fit = {"classes": UNUSED, "sample_weight": UNUSED}
 
     @unchanged_on_error
-    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None, **params: Any) -> Self:
+    def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
         """Fit the transformers one after another to all rows, then the last step to the transformed rows.
 
         Parameters
@@ -145,10 +147,9 @@ class OnlinePipeline(Pipeline):
             Rows, as the first step takes them.
         y : iterable, optional
             Targets.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows, as for `partial_fit`.
         **params : dict
-            Of steps, as for ``Pipeline.fit``: ``step__parameter``, or metadata that steps request.
+            Of steps, as for ``Pipeline.fit``: ``step__parameter``, or metadata that steps request; and
+            ``sample_weight``, as for `partial_fit`.
 
         Returns
         -------
@@ -157,7 +158,7 @@ class OnlinePipeline(Pipeline):
         """
         self._check_steps()
         with self._undone_on_error(refits=True) as told:
-            self._telling(told).fit(X, y, **self._with_weights(sample_weight, params))
+            self._telling(told).fit(X, y, **self._with_weights(**params))
         return self
 
     @available_if(_last_can("transform"))
@@ -345,19 +346,22 @@ class OnlinePipeline(Pipeline):
             if not is_left_out(step):
                 check_step(name, step)
 
-    def _with_weights(self, sample_weight, params):
+    def _with_weights(self, sample_weight=None, **params):
         """Parameters of steps with the weights, which are of the last step where metadata are not routed."""
-        if sample_weight is None or not self.steps or is_left_out(self.steps[-1][1]):
+        if sample_weight is None:
             return params
-        is_routed = get_config()["enable_metadata_routing"]
-        name = "sample_weight" if is_routed else f"{self.steps[-1][0]}__sample_weight"
-        if name in params:
-            raise ValueError(f"sample_weight and {name} are the same; give one of them.")
-        return {**params, name: sample_weight}
+        if get_config()["enable_metadata_routing"]:
+            return {**params, "sample_weight": sample_weight}
+        last, step = self.steps[-1]
+        if is_left_out(step):
+            raise TypeError(f"the last step, {last!r}, lets rows pass: it takes no sample_weight.")
+        if f"{last}__sample_weight" in params:
+            raise ValueError(f"sample_weight and {last}__sample_weight are the same; give one of them.")
+        return {**params, f"{last}__sample_weight": sample_weight}
 
     def _params_of_steps(self, sample_weight, params):
         """Parameters for ``partial_fit`` of each step, by its name."""
-        params = self._with_weights(sample_weight, params)
+        params = self._with_weights(sample_weight, **params)
         if get_config()["enable_metadata_routing"]:
             if not params:
                 return {}

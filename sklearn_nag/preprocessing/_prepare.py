@@ -55,8 +55,8 @@ _GROUPS = re.compile(r"[^.,\d]*[1-9]\d{0,2}[.,]\d{3}[^.,\d]*")  # which may be t
 IN_DIGITS = "%Y%m%d", "%Y%m"  # days and months that are whole numbers
 EPOCHS = {"seconds": 1.0, "milliseconds": 1e3}  # since 1970, in which times are told
 _YEARS = 1900, 2100  # between which four digits are a year, where nobody has said so
-_FIRST = 1000  # words, half of which must be numbers for a note to say that most of all are
-_ROUND = 0.2  # of whole numbers that end in 0, twice as many as of names, are quantities
+_SOME = 1000  # words, half of which must be numbers or dates before all are read
+_ROUND = 0.2  # of whole numbers that end in 0, twice as many as of names: they are quantities
 _DOUBTFUL = 2030  # a year from here on, of two digits, may have been in the last century
 _FEWEST_MONTHS = 3  # different ones, that make 201001 a month
 _SINCE, _UNTIL = 1e9, 2.1e9  # 2001 and 2036, as seconds: a column between them holds times
@@ -195,7 +195,8 @@ def _name_rows(numbers, n_different, name, are_times, are_amounts):
     if len(numbers) < FEW_ROWS or digits.min() < digits.max():
         return False
     fewest = 5 if n_different == len(numbers) else 7
-    return bool(digits[0] >= fewest and (sizes % 10 == 0).mean() < _ROUND)  # as large quantities are, or of all sizes
+    by_chance = 0.1 + 4.0 * 0.3 / np.sqrt(len(numbers))  # a tenth of names, and four standard deviations
+    return bool(digits[0] >= fewest and (sizes % 10 == 0).mean() < max(_ROUND, by_chance))  # quantities are rounder
 
 
 def _of_dates(column):
@@ -256,6 +257,10 @@ def _of_words(column, asked, kept, least):
         if (choice := read_as(column, found, of_values, asked, kept, least)) is not None:
             return choice
     if asked in (NUMBERS, DATES):
+        some = found._replace(words=_some(found.words))
+        ways = [read_as for read_as in ways if read_as(column, some, of_values, asked, kept, 0.5) is not None]
+        if asked == DATES and len(found.numbers) > (1.0 - LEAST_READ) * (n - n_none):
+            ways = []  # which numbers are days, nobody says
         made = [read_as(column, found, of_values, asked, kept, LEAST_ASKED) for read_as in ways]
         if any(made):
             return min(filter(None, made), key=lambda choice: choice.n_missing)
@@ -279,10 +284,14 @@ def _of_words(column, asked, kept, least):
     return of_words._replace(note=note)
 
 
+def _some(words):
+    """Some of many words, each once, as it takes long to find that most of them all are no numbers or dates."""
+    return dict.fromkeys(islice(words, 0, None, len(words) // _SOME + 1), 1)
+
+
 def _share_of_numbers(column, values, kept):
     """What notes say of words of which most are numbers."""
-    some = dict.fromkeys(islice(values, _FIRST), 1)  # as it takes long to find that most of many words are none
-    if not beside_numbers(some, 0.5) or not (others := beside_numbers(values, LEAST_TOLD)):
+    if beside_numbers(_some(values), 0.5) is None or not (others := beside_numbers(values, LEAST_TOLD)):
         return ""
     share = 1.0 - sum(values[word] for word in others) / sum(values.values())
     how = kept.format(name=column.name, kind=NUMBERS).replace(" keeps them", " takes these")

@@ -512,9 +512,15 @@ def test_a_saved_model_says_with_which_parameters_it_was_begun():
 def test_steps_of_a_saved_model_have_names_and_are_transformers():
     state = copy.deepcopy(NAGCellsRegressor(**SMALL).partial_fit(X[:50], Y[:50]).__getstate__())
     steps = state["_experts"][0].estimator.steps
-    steps[0] = steps[0][::-1]
-    with pytest.raises(ValueError, match="has a step that is no transformer with a name"):
-        object.__new__(NAGCellsRegressor).__setstate__(state)
+    name, step = steps[0]
+    for wrong, why in (
+        ((step, name), "is 'onlinecurves'; it must be a transformer"),
+        ((3, step), "has a step that is no transformer with a name"),
+        ((name, "drop"), "has a step that is no transformer with a name"),
+    ):
+        steps[0] = wrong
+        with pytest.raises(ValueError, match=why):
+            object.__new__(NAGCellsRegressor).__setstate__(copy.deepcopy(state))
 
 
 def test_weights_of_all_rows_alike_are_no_reason_to_follow_the_last_one(rng):

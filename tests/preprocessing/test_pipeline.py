@@ -20,6 +20,7 @@ from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, OneHotEncoder, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.validation import has_fit_parameter
 
 import sklearn_nag
 from sklearn_nag import FTRLRegressor, HedgeClassifier, NAGCellsRegressor, NAGClassifier, NAGRegressor
@@ -42,7 +43,7 @@ from sklearn_nag.preprocessing import (
 )
 from sklearn_nag.streams import fit_stream
 
-from ..checks import BY_ORDER, run_check
+from ..checks import run_check
 from .helpers import Centred
 
 pd = pytest.importorskip("pandas")
@@ -69,7 +70,7 @@ def bits(pipeline, X):
 )
 def test_scikit_learns_checks(estimator, check):
     names = ("check_dont_overwrite_parameters", "check_estimators_overwrite_params")
-    run_check(check, estimator, BY_ORDER | dict.fromkeys(names, "a Pipeline fits its steps, not clones of them"))
+    run_check(check, estimator, dict.fromkeys(names, "a Pipeline fits its steps, not clones of them"))
 
 
 def test_each_step_sees_what_the_one_before_has_made_of_the_rows_so_far(rows):
@@ -274,6 +275,10 @@ def test_weights_go_to_the_learner(rows):
     assert bits(fitted, X) != bits(clone(pipeline).fit(X, y), X)
     with pytest.raises(ValueError, match="sample_weight and nagclassifier__sample_weight are the same"):
         pipeline.fit(X, y, sample_weight=weight, nagclassifier__sample_weight=weight)
+    assert not has_fit_parameter(pipeline, "sample_weight")  # as nobody knows whether the last step takes it
+    for method in ("fit", "partial_fit"):
+        with pytest.raises(TypeError, match="the last step, 'end', lets rows pass: it takes no sample_weight"):
+            getattr(OnlinePipeline([("a", Centred()), ("end", None)]), method)(X, sample_weight=weight)
     by_name, by_step = (
         cross_val_score(pipeline, X, y, params={name: weight}, error_score="raise", scoring="neg_log_loss")
         for name in ("sample_weight", "nagclassifier__sample_weight")
@@ -300,9 +305,12 @@ def test_weights_are_routed(rows):
         both = make_online_pipeline(scaler, learner).partial_fit(X, y, classes=CLASSES, sample_weight=weight)
         np.testing.assert_allclose(both[0].mean_, np.average(X, axis=0, weights=weight))
         scaler = StandardScaler().set_fit_request(sample_weight=True)
-        both = make_online_pipeline(scaler, learner.set_fit_request(sample_weight=True)).fit(X, y, weight)
+        both = make_online_pipeline(scaler, learner.set_fit_request(sample_weight=True)).fit(X, y, sample_weight=weight)
         np.testing.assert_allclose(both[0].mean_, np.average(X, axis=0, weights=weight))
         assert bits(both, X) == bits(clone(both).fit(X, y, sample_weight=weight), X)
+        scaler = StandardScaler().set_partial_fit_request(sample_weight=True)
+        passing = OnlinePipeline([("scaler", scaler), ("end", "passthrough")]).partial_fit(X, sample_weight=weight)
+        np.testing.assert_allclose(passing[0].mean_, np.average(X, axis=0, weights=weight))
 
 
 @pytest.mark.parametrize(
@@ -569,6 +577,7 @@ def test_parameters_that_no_step_takes_are_refused(rows, step):
         ([("steps", OnlineImputer()), ("c", NAGClassifier())], "names in steps .* got 'steps' among"),
         ([("a", "StandardScaler"), ("c", NAGClassifier())], "step 'a' is 'StandardScaler'; it must be a transformer"),
         ([("a", "drop"), ("c", NAGClassifier())], "step 'a' is 'drop'; it must be a transformer"),
+        ([("a", OnlineImputer()), ("c", "foo")], "step 'c' is 'foo'; it must be an estimator"),
         ([("a", StandardScaler), ("c", NAGClassifier())], r"the class StandardScaler; it must .* StandardScaler\(\)"),
         ([("a", NAGClassifier()), ("c", NAGClassifier())], "step 'a' is a NAGClassifier, which has no transform"),
         ([], r"'steps' .* must be a list of tuples \(name, estimator\), at least one"),
@@ -590,6 +599,8 @@ def test_steps_that_are_none_stop_a_stream(rows):
     learner = OnlinePipeline([("a", OnlineImputer()), ("c", NAGClassifier())]).partial_fit(X, y, classes=[0, 1])
     with pytest.raises(TypeError, match="the step 'a' is 'none'; it must be a transformer"):
         learner.set_params(a="none").partial_fit(X, y)
+    of_lists = OnlinePipeline([["a", OnlineImputer()], ["c", NAGClassifier()]])  # as scikit-learn takes them
+    assert of_lists.partial_fit(X, y, classes=[0, 1]).fit(X, y).score(X, y) > 0.5
     with pytest.raises(TypeError, match="the step 'c' is 3; it must be an estimator"):
         OnlinePipeline([("a", OnlineImputer()), ("c", 3)]).fit(X, y)
     wrong = Pipeline([("a", "StandardScaler"), ("c", NAGClassifier())])

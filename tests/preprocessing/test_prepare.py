@@ -169,6 +169,25 @@ def test_amounts_are_no_names_of_rows(form):
         assert chosen([str(value) for value in np.unique(values)])[0] == NUMBERS_LEFT_OUT
 
 
+def test_a_fifth_of_few_names_of_rows_may_end_in_zero_by_chance():
+    names = [10 * k if k % 5 == 0 else 10 * k + 3 for k in range(20_000, 50_000, 501)]
+    assert np.mean(np.array(names) % 10 == 0) == 0.2
+    assert chosen(names)[0] == NUMBERS_LEFT_OUT
+
+
+@pytest.mark.parametrize("kind", ["dates", "numbers"])
+def test_what_is_asked_of_many_words_is_refused_soon(kind):
+    words = [f"w-{i}" for i in range(1500)]
+    with pytest.raises(ValueError, match=f"asked to be {kind}, but it holds other words"):
+        chosen(words, kinds={"c": kind})
+
+
+def test_numbers_beside_dates_are_no_days_unless_few_are():
+    dates = [datetime.date(2020, 1, day) for day in range(1, 31)]
+    with pytest.raises(ValueError, match="asked to be dates, but it holds other words"):
+        chosen([*dates, *range(1, 11)], kinds={"c": "dates"})
+
+
 def test_numbers_that_count_up_are_years_or_names_of_rows():
     for first in (1899, 2042):  # to 1958 and 2101
         assert chosen(np.arange(first, first + 60))[0] == NUMBERS_LEFT_OUT
@@ -340,6 +359,9 @@ def test_notes_of_words_say_how_many_are_numbers_and_which_differ_by_blanks():
     assert chosen([*TWO_DIGITS[:285], *"x" * 15])[0].endswith(f"kinds={{'c': 'words'}} keeps them){others}")
     assert chosen(["1.5", "2.5", "3.5"] * 95 + ["x"] * 15)[0] == f"4 words{others}, a column for each"
     assert chosen(["01234", *["98765"] * 18, "x"])[0] == "3 words, a column for each"
+    many = [str(i) for i in range(1500)] * 2
+    for all_of_them in ([*many, *["x"] * 200], [*["x"] * 200, *many]):  # where the first ones are numbers, too
+        assert "; 93.8% are numbers, but 'x' and the like" in chosen(all_of_them)[0]
     assert chosen(rest(["a", "a ", "b"]))[0] == "3 words (2 without the blanks at their ends), a column for each"
 
 
