@@ -37,8 +37,9 @@ def check_is_step(name: str, step: Any, is_last: bool = False) -> None:
     """Raise TypeError for what is no estimator and, before the last step, for what does not transform rows."""
     if isinstance(step, type):
         raise TypeError(f"the step {name!r} is the class {step.__name__}; it must be an estimator, {step.__name__}().")
-    if not (hasattr(step, "transform") or (is_last and hasattr(step, "fit"))):
-        what = f"is {step!r:.80}" if not hasattr(step, "fit") else f"is a {type(step).__name__}, which has no transform"
+    can_learn = hasattr(step, "fit") or hasattr(step, "partial_fit")
+    if not (hasattr(step, "transform") or (is_last and can_learn)):
+        what = f"is a {type(step).__name__}, which has no transform" if can_learn else f"is {step!r:.80}"
         needed = "an estimator" if is_last else "a transformer, as all but the last one are"
         raise TypeError(f"the step {name!r} {what}; it must be {needed}, or None or 'passthrough'.")
 
