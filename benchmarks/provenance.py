@@ -42,14 +42,14 @@ def write_table(path, lines, said=None):
 
 def record(path, ratios):
     """Append ratios by name of the work to a CSV file: a line each, with the commit, the day, what and where."""
-    used = " ".join(map("=".join, versions().items()))
+    where = commit(), datetime.date.today(), processor(), " ".join(map("=".join, versions().items()))
     new = not path.exists()
     with open(path, "a", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         if new:
             writer.writerow(["commit", "date", "processor", "versions", "work", "ratio"])
         for work, ratio in ratios.items():
-            writer.writerow([commit(), datetime.date.today(), processor(), used, work, f"{ratio:.4g}"])
+            writer.writerow([*where, work, f"{ratio:.4g}"])
 
 
 def processor():

@@ -61,7 +61,7 @@ def steps_of(workflow):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="the job runs on Linux")
-def test_only_a_full_version_is_shown_as_the_latest_release():
+def test_only_a_full_version_is_shown_as_the_latest_release(tmp_path):
     script = textwrap.dedent(
         text(".github/workflows/release.yml").partition("- run: |\n")[2].partition("        env:")[0]
     )
@@ -73,7 +73,7 @@ def test_only_a_full_version_is_shown_as_the_latest_release():
     ]:
         called = ["bash", "-ec", f'gh() {{ echo "$*"; }}\n{script}']
         done = subprocess.run(
-            called, env={**os.environ, "TAG": tag, "REPOSITORY": "a/b"}, capture_output=True, text=True
+            called, cwd=tmp_path, env={**os.environ, "TAG": tag, "REPOSITORY": "a/b"}, capture_output=True, text=True
         )
         assert done.stdout.startswith(f"release create {tag} {said}dist/* --repo a/b --title {tag}"), done
 

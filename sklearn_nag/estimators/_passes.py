@@ -170,7 +170,8 @@ class Passes:
 
     @functools.cached_property
     def _has_many(self):
-        return not self._has_fewer_than(MANY_ROWS)
+        n_classes = max(self.estimator._state.rule.n_targets, 2)  # of each of which there are fewer
+        return not self._has_fewer_than(MANY_ROWS * n_classes / 2)
 
     @property
     def _stratified(self):

@@ -8,7 +8,6 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,7 +54,7 @@ _GROUPS = re.compile(r"[^.,\d]*[1-9]\d{0,2}[.,]\d{3}[^.,\d]*")  # which may be t
 IN_DIGITS = "%Y%m%d", "%Y%m"  # days and months that are whole numbers
 EPOCHS = {"seconds": 1.0, "milliseconds": 1e3}  # since 1970, in which times are told
 _YEARS = 1900, 2100  # between which four digits are a year, where nobody has said so
-_SOME = 1000  # words, half of which must be numbers or dates before all are read
+_SOME = 1000  # words: of more some are looked at first, which half of the rows must have
 _ROUND = 0.2  # of whole numbers that end in 0, twice as many as of names: they are quantities
 _DOUBTFUL = 2030  # a year from here on, of two digits, may have been in the last century
 _FEWEST_MONTHS = 3  # different ones, that make 201001 a month
@@ -284,9 +283,14 @@ def _of_words(column, asked, kept, least):
     return of_words._replace(note=note)
 
 
-def _some(words):
-    """Some of many words, each once, as it takes long to find that most of them all are no numbers or dates."""
-    return dict.fromkeys(islice(words, 0, None, len(words) // _SOME + 1), 1)
+def _some(counts):
+    """Fewer of many words, in about as many rows, as it takes long to find that most of all are no numbers or dates."""
+    if len(counts) <= _SOME:
+        return counts
+    words = Counter(counts).most_common()
+    first, others = words[: _SOME // 2], words[_SOME // 2 :]
+    each = len(others) // (_SOME // 2) + 1
+    return dict(first) | {word: each * times for word, times in others[::each]}
 
 
 def _share_of_numbers(column, values, kept):

@@ -18,10 +18,9 @@ def _gradients(run):
     return run.gradients[..., None] * run.X
 
 
-def _in_range(run, u):
-    """Rows and weights by powers of two that bring columns near 1, so that squares are in range in any units."""
-    _, exponents = np.frexp(np.abs(run.X).max(axis=-2))
-    return np.ldexp(run.X, -exponents[..., None, :]), np.ldexp(of_columns(run.X, u), exponents)
+def _lengths(columns):
+    """Euclidean lengths of columns up to each row, in range in any units, as no square is."""
+    return np.hypot.accumulate(np.abs(columns), axis=-2)
 
 
 def _square(run, u):
@@ -390,11 +389,10 @@ def nag_bound(run: Run, scale: ArrayLike | None, radius: float) -> np.ndarray:
     if scale is not None:
         squares = np.cumsum((_gradients(run) / np.asarray(scale)[..., None, :]) ** 2, axis=-2)
         return 2 * np.sqrt(2) * radius * np.sqrt(squares).sum(axis=-1)
-    x, _ = _in_range(run, np.zeros(run.X.shape[-1]))
-    last = np.maximum.accumulate(np.abs(x), axis=-2)
+    last = np.maximum.accumulate(np.abs(run.X), axis=-2)
     first = np.where(last > 0, last, np.inf).min(axis=-2, keepdims=True)
     growth = np.maximum(last / first, 1.0)  # 1 before the first value, where there is no gradient either
-    sizes = np.sqrt(np.cumsum((run.gradients[..., None] * x) ** 2, axis=-2)) / np.where(last > 0, last, 1.0)
+    sizes = _lengths(_gradients(run)) / np.where(last > 0, last, 1.0)
     return radius * ((5 * growth + 3) / (2 * np.sqrt(2)) * sizes).sum(axis=-1)
 
 
@@ -439,8 +437,7 @@ def potential_bound(run: Run, u: ArrayLike, alpha: float = 1.5) -> np.ndarray:
     True
     """
     T, d = _clock(run), run.X.shape[-1]
-    x, weights = _in_range(run, u)
-    size = np.abs(weights[..., None, :]) * np.sqrt(np.cumsum(x**2, axis=-2))
+    size = np.abs(of_columns(run.X, u)[..., None, :]) * _lengths(run.X)
     kappa = np.exp(1 / (2 * (alpha - 9 / 8)))
     roots = np.sqrt(alpha * np.log1p(alpha * (d * T[:, None] * size) ** 2))
     return (size * roots).sum(axis=-1) + kappa * (1 + np.log(T))
@@ -581,9 +578,8 @@ def scinol1_bound(run: Run, u: ArrayLike) -> np.ndarray:
     True
     """
     T, d = _clock(run), run.X.shape[-1]
-    x, weights = _in_range(run, u)
-    squares = np.cumsum((run.gradients[..., None] * x) ** 2, axis=-2) + np.maximum.accumulate(x**2, axis=-2)
-    size = 2 * np.abs(weights[..., None, :]) * np.sqrt(squares)
+    length = np.hypot(_lengths(_gradients(run)), np.maximum.accumulate(np.abs(run.X), axis=-2))
+    size = 2 * np.abs(of_columns(run.X, u)[..., None, :]) * length
     return (size * np.log1p(size * T[:, None])).sum(axis=-1) + d * (1 + np.log(T))
 
 

@@ -182,6 +182,14 @@ def test_what_is_asked_of_many_words_is_refused_soon(kind):
         chosen(words, kinds={"c": kind})
 
 
+@pytest.mark.parametrize("n_others", [6, 1500])
+def test_few_numbers_in_most_rows_may_be_asked_for_beside_many_words(n_others):
+    values = ["1", "2", "3"] * n_others + [f"n.v.{i}" for i in range(n_others)]
+    said, _ = chosen(values, kinds={"c": "numbers"})
+    assert said.startswith("numbers from 1 to 3")
+    assert f"in {n_others} rows, taken as missing" in said
+
+
 def test_numbers_beside_dates_are_no_days_unless_few_are():
     dates = [datetime.date(2020, 1, day) for day in range(1, 31)]
     with pytest.raises(ValueError, match="asked to be dates, but it holds other words"):

@@ -414,6 +414,16 @@ def test_bounds_are_in_range_in_any_units(unit):
     np.testing.assert_allclose(adahedge_bound(losses * size) / size, adahedge_bound(losses), rtol=1e-12)
 
 
+def test_bounds_of_early_rows_are_in_range_where_later_ones_are_far_larger():
+    X, y = np.array([[1e-100], [1e-100], [1e100]]), np.array([1, -1, 1])
+    whole, first = Run(X, y, np.zeros(3), Log()), Run(X[:2], y[:2], np.zeros(2), Log())
+    for bound in (potential_bound, scinol1_bound):
+        with np.errstate(over="ignore"):  # of the last row
+            np.testing.assert_array_equal(bound(whole, [1e100])[:2], bound(first, [1e100]))
+        assert bound(Run(X[:0], y[:0], np.zeros(0), Log()), [1e100]).shape == (0,)
+    np.testing.assert_array_equal(nag_bound(whole, None, 1.0)[:2], nag_bound(first, None, 1.0))
+
+
 def test_unlearnable_rows():
     rng = np.random.default_rng(0)
     least = np.inf
