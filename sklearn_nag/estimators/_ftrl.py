@@ -59,6 +59,8 @@ class _FTRLRule(OnlineLinear):
 
     @property
     def _why_useless(self):
+        if self._has_defaults("eta0", "beta", "power_t", "normalization", "target_normalization"):
+            return super()._why_useless
         return f"eta0={self.eta0!r} may be too large, or too small for the unit of the target; the defaults are safe."
 
     @property

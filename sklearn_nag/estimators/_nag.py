@@ -123,6 +123,9 @@ class _NAGRule(OnlineLinear):
 
     @property
     def _why_useless(self):
+        by = ("normalization", "adaptive", "importance_aware", "learning_rate", "target_normalization")
+        if self.eta0 == "auto" or self._has_defaults("eta0", *by):
+            return super()._why_useless
         return (
             f"eta0={self.eta0!r} is too large, or too small for the unit of the target; "
             "the defaults are safe from both."

@@ -184,6 +184,16 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         """Whether a model cannot go on when the fixed parameter ``name`` changes from ``old`` to ``new``."""
         return old != new
 
+    @property
+    def _why_useless(self):
+        """Why passes may have learnt nothing useful."""
+        return "There may be nothing to learn from these features, or too few rows so far."
+
+    def _has_defaults(self, *names):
+        """Whether these parameters, of which a family may lack some, have their defaults."""
+        defaults = defaults_of(type(self))
+        return all(getattr(self, name) == defaults[name] for name in names if name in defaults)
+
     def _values(self):
         """Values of all parameters."""
         return _reader_of_parameters(type(self))(self)

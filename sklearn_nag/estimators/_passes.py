@@ -351,8 +351,9 @@ class Passes:
         constant_loss = float(np.mean(self._constant_loss(model) * self._counting(model)))
         here, constant = self.shown(model, np.array([loss, constant_loss]))
         if loss > estimator._useless_from * constant_loss:
+            what = "the mean" if estimator.fit_intercept or estimator._log_link else "0"
             found = (
-                f"has learnt nothing useful: the mean loss of its last pass is {here:.4g}, that of predicting the mean "
+                f"has learnt nothing useful: the mean loss of its last pass is {here:.4g}, that of predicting {what} "
                 f"is {constant:.4g}. {estimator._why_useless}"
             )
         elif loss > NEAR * constant_loss and estimator._why_too_little and self.could_go_further(model, loss):

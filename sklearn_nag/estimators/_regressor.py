@@ -426,7 +426,7 @@ class OnlineRegressor(TakesNumbers, OnlineLinear):
         return encoded
 
     def _constant_loss(self, encoded, weight, rows):
-        """Mean loss over rows, for each output, of predicting its mean."""
+        """Mean loss over rows, for each output, of predicting its mean, or 0 where there is no intercept."""
         rows = slice(None) if rows is None else rows
         weight = None if weight is None else weight[rows]
         with np.errstate(all="ignore"):
@@ -434,6 +434,7 @@ class OnlineRegressor(TakesNumbers, OnlineLinear):
             if self._log_link:
                 p = np.maximum(np.log(mean), losses.LEAST_LOG) + np.zeros(encoded[rows].shape)
                 return np.average(self._loss().value(p, encoded[rows]), axis=0, weights=weight)
+            mean = mean if self.fit_intercept else 0.0 * mean
             spread = np.sqrt(np.average((encoded[rows] - mean) ** 2, axis=0, weights=weight))
             unit = spread if self._target_unit else 1.0
             return np.average(self._loss().value(mean, encoded[rows], unit), axis=0, weights=weight)

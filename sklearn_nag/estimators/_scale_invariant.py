@@ -90,7 +90,6 @@ class _InvariantRule(OnlineLinear):
         judged = isinstance(self.average, str) and self._update != "potential"
         return kernels.coordinatewise.Rule(update=self._update, judged=judged, **shared)
 
-    _why_useless = "There may be nothing to learn from these features, or too few rows so far."
     _why_diverged = ""
     _why_too_little = None
     _epsilon_options: ClassVar[tuple[str, ...]] = ()

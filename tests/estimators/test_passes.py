@@ -152,6 +152,22 @@ def test_a_model_that_learns_nothing_says_so():
         NAGRegressor(random_state=0, **PLAIN).fit(X, 1e6 * (5 + X[:, 0]))
 
 
+@pytest.mark.parametrize("make", [NAGRegressor, partial(NAGRegressor, eta0="auto"), FTRLRegressor])
+def test_defaults_are_not_blamed_where_nothing_is_learnt(make):
+    reg = make(max_iter=1, shuffle=False)
+    with pytest.warns(ConvergenceWarning, match=r"predicting the mean is .*\. There may be nothing to learn"):
+        reg.fit([[1.0], [1.0]], [0.0, 1.0], sample_weight=[0.1, 1.0])
+
+
+@pytest.mark.parametrize("Regressor", [NAGRegressor, FTRLRegressor, ScaleInvariantRegressor])
+def test_without_an_intercept_predicting_0_is_what_is_compared_with(Regressor):
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        reg = Regressor(fit_intercept=False, random_state=0).fit(X, X @ [1.0, 2.0, 3.0] + 100)
+    assert not reg.intercept_
+
+
 @pytest.mark.parametrize("eta0", [1e-9, 1e-4, 1e-3])
 def test_steps_that_are_too_short_are_said(eta0):
     X, y = load_diabetes(return_X_y=True, scaled=False)

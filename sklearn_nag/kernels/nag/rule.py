@@ -344,7 +344,8 @@ class State(JudgedState):
         """Go on by ``rule``, which may differ in everything but the meaning of the arrays.
 
         A penalty that is due is made up for first, by the rule under which it fell due. An L1 penalty that is new
-        counts as if it had always been there, and held the weights where they are.
+        counts as if it had always been there, and held the weights where they are. One that changes goes on from the
+        gradients that it has held weights at 0 against, as far as it could have held them.
         """
         rule = self.goes_on_by(rule)
         if rule == self.rule:
@@ -362,6 +363,10 @@ class State(JudgedState):
             self.columns.shrunk[:] = penalty_clock(self, rule)
         if rule.l1 > 0 and not self.rule.l1 > 0:
             self.columns.received[:] = self.t * np.sign(columns.weight)
+        elif rule.l1 > 0 and rule.l1 != self.rule.l1:
+            with np.errstate(over="ignore"):
+                held = np.clip(columns.received * min(self.rule.l1 / rule.l1, LARGEST), -self.t, self.t)
+            self.columns.received[:] = np.where(columns.weight == 0, held, columns.received)
         if rule.averaged:
             self.columns.past[:] = self.averaged * self.columns.weight - self.columns.past
         self.rule = rule
