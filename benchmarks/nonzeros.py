@@ -31,7 +31,7 @@ from .text import PRINTED, documents
 TURNS = 9
 jit = njit(nogil=True, error_model="numpy", fastmath=FAST)
 enter, leave, read_entries = columns.enter, columns.leave, columns.read_entries
-gather, scatter, whole_vectors = columns.gather, columns.scatter, columns.whole_vectors
+gather, copy_columns, whole_vectors = columns.gather, columns.copy_columns, columns.whole_vectors
 count_entries, update_maxima, all_finite = columns.count_entries, columns.update_maxima, columns.all_finite
 padded, roots_of, times_of = columns.padded, columns.roots_of, columns.times_of
 
@@ -59,7 +59,7 @@ def copies(f, n_rows, room, index, places, rows, table, apart, followed, fetches
         if fetches:
             gather(room, f, table, apart, index, first, width, padded(width))
         if puts_back:
-            scatter(room, table, apart.shape[0], index, first, width)
+            copy_columns(room, table, apart.shape[0], index, first, width, False)
     leave(room, table, apart, index, places, staying, True, True)
 
 

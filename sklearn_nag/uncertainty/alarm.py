@@ -6,14 +6,12 @@ an alarm all begins anew. Why the rate holds `sklearn_nag.model_selection.LossAl
 
 from __future__ import annotations
 
-import importlib
 import math
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
-from ..kernels._backend import is_compiled
+from ..kernels._backend import imported, is_compiled
 
 HALF_LIVES = 20.0, 80.0, 320.0, 1280.0, 5120.0
 KEEPS = (*(0.5 ** (1.0 / h) for h in HALF_LIVES), 1.0)  # of sums, after a row; the mean of all is last
@@ -71,11 +69,6 @@ def learn_rows(losses, patience, table, sounds):
                     table[k, j] = 0.0
 
 
-@cache
-def _compiled():
-    return importlib.import_module("._numba_rows", __package__).watch
-
-
 def learn(table: np.ndarray, losses: np.ndarray, rate: float) -> tuple[np.ndarray, np.ndarray]:
     """What is known after more rows, and after which of them there is an alarm.
 
@@ -95,7 +88,7 @@ def learn(table: np.ndarray, losses: np.ndarray, rate: float) -> tuple[np.ndarra
     sounds : ndarray of int of shape (n,)
         The half-life, counted from 1, by which each row gives alarm, 0 where there is none.
     """
-    run = _compiled() if is_compiled() else learn_rows
+    run = imported(__package__, "_numba_rows").watch if is_compiled() else learn_rows
     table, sounds = table.copy(), np.zeros(len(losses), dtype=np.int64)
     patience = 0.5 * math.log(len(HALF_LIVES) / rate)
     run(np.ascontiguousarray(losses, dtype=np.float64), patience, table, sounds)

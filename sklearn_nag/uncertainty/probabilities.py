@@ -9,16 +9,14 @@ while they learn. Steps are made after the same rows however a stream is cut.
 
 from __future__ import annotations
 
-import importlib
 import math
 import sys
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
 from ..kernels import check_array, check_finite
-from ..kernels._backend import is_compiled
+from ..kernels._backend import imported, is_compiled
 from . import quantiles
 from .quantiles import LONGEST, PART, Quantiles
 
@@ -134,11 +132,6 @@ def learn_rows(logits, codes, weights, rows, waiting, table, has_unit, has_offse
     return rows, waiting
 
 
-@cache
-def _compiled():
-    return importlib.import_module("._numba_rows", __package__).calibrate
-
-
 def learn(known: Probabilities, logits: np.ndarray, codes: np.ndarray, weights=None, **options) -> Probabilities:
     """What is known after more rows, with ``has_unit``, ``has_offsets`` and ``memory`` as `learn_rows` has them.
 
@@ -161,7 +154,7 @@ def play(known: Probabilities, logits, codes, weights=None, **options) -> tuple[
 
 
 def _learn(known, logits, codes, weights, played, has_unit, has_offsets, memory=np.inf):
-    run = _compiled() if is_compiled() else learn_rows
+    run = imported(__package__, "_numba_rows").calibrate if is_compiled() else learn_rows
     table, surprise = np.array(known.table, order="C"), np.empty(len(codes))
     logits, codes = np.ascontiguousarray(logits), np.ascontiguousarray(codes, dtype=np.int64)
     weights = np.ascontiguousarray([] if weights is None else weights, dtype=np.float64)

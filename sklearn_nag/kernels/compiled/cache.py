@@ -216,9 +216,6 @@ class NoCache(NullCache):
         """Nothing."""
         _announce("in each process, as there is no folder to keep compiled code in")
 
-    def save_overload(self, sig, cres):
-        """Nothing either."""
-
 
 def _warn_once(message):
     """Warn of the first thing that goes wrong in this process: the others mostly have the same reason."""

@@ -106,7 +106,7 @@ def times_of(before, c):
 
 
 @strict
-def relative(table, f, i, times, bias, may_be_bias=True):
+def relative(table, f, i, times, bias):
     """Lift eight columns of the row ``x``, and centre those that are: by the mean with the row, which is counted first.
 
     Adds to ``squares``, where these are kept, by the mean before the row. Where some columns are rare, these are lifted
@@ -117,7 +117,7 @@ def relative(table, f, i, times, bias, may_be_bias=True):
     x = load(table, f.x, i) * load(table, f.lift, i)
     squares = load(table, f.squares, i) if NORM >= RMS else x
     if IS_CENTRED:
-        own, sums = lane(bias - i) if may_be_bias else nowhere(), load(table, f.sum, i)
+        own, sums = lane(bias - i), load(table, f.sum, i)
         x = x - load(table, f.origin, i)
         mean, share = sums * inverse, kept
         if IS_SELECTIVE and ARE_MIXED:
@@ -367,14 +367,11 @@ def fill_lifts(subset, f, apart, index, first, width, n):
 
 
 @fast
-def scatter(subset, columns, above, index, first, width):
-    """Copy what `gather` has copied back."""
-    copy_columns(subset, columns, above, index, first, width, False)
-
-
-@fast
 def copy_columns(subset, columns, above, index, first, width, fetches):
-    """Copy to ``subset``, or back: by blocks of 8 by 8 where columns are whole lines of the cache, else of 4 by 4."""
+    """Copy columns to ``subset``, as `gather` does, or back to where they are from.
+
+    By blocks of 8 by 8 where columns are whole lines of the cache, else of 4 by 4.
+    """
     fields, n = columns.shape[1], width - first
     if fields % 8 == 0 and n >= 8:
         for i in range(first, width, 8):

@@ -1,7 +1,7 @@
 """The loops over rows, dense and sparse, of all families that learn columns one by one.
 
-A family says by five functions what a row does to a model, and `bind` makes its loops of those here. One that tells
-scales from weights has three more, one whose models can forget five, one that hands over plain tuples another one.
+A family says by two functions at least, ``predict`` and ``step``, what a row does to a model, and `bind` makes its
+loops of those here. One that tells scales from weights has three more, one whose models can forget up to five.
 ``table`` has the columns that the row visits, ``model`` what only the family reads, ``rule`` at least ``n_targets`` and
 ``intercept``.
 
@@ -43,6 +43,7 @@ import numpy as np
 from ..state.memory import LINE
 from .columns import (
     all_finite,
+    copy_columns,
     count_entries,
     enter,
     gather,
@@ -51,14 +52,13 @@ from .columns import (
     padded,
     read_dense,
     read_entries,
-    scatter,
     stops,
     update_maxima,
     whole_vectors,
 )
 from .constants import COUNTS_ENTRIES, IS_CENTRED, MAX, NORM, UNBOUND
-from .handover import PENDING, T
-from .heads import PLAYED
+from .handover import PENDING, Preparation, T, entries_of_row, put_back, run, table_layout, workspace
+from .heads import PLAYED, new_heads
 from .jit import bound, entry_by_eight, fast
 from .targets import read_row
 from .vectors import ask_for, ask_for_entry
@@ -73,31 +73,20 @@ due = fade = revive = suspend = must_renew = UNBOUND  # of one that forgets
 
 
 @fast
-def nothing_due(table, heads, f, rule, model, clock, width, bias):
-    """``settle`` of families to which nothing is due."""
-    return False
+def nothing(*args):
+    """Of families that predict by what a row makes of the scales, leave nothing to ``move``, or do not forget."""
 
 
 @fast
-def nothing_taken(table, heads, f, rule, clock, c, bias, rare, n, has_moved):
-    """``take`` of families that predict by what a row makes of the scales."""
+def never(*args):
+    """Of families to which nothing is due, whose steps need no preparation, or that do not forget."""
+    return False
 
 
 @fast
 def always_ahead():
     """``takes_ahead`` of families that leave nothing to ``move``."""
     return True
-
-
-@fast
-def nothing_left(table, heads, f, rule, model, clock, width, n, is_taken):
-    """``move`` of these."""
-
-
-@fast
-def never_waits(heads, rule, model, c):
-    """``must_wait`` of families whose steps need no preparation."""
-    return False
 
 
 @fast
@@ -115,33 +104,43 @@ def never_due(rule, clock, c):
 
 
 @fast
-def nothing_fades(table, n, f, rule, model, clock, factor, unseen):
-    """``fade`` of these."""
-
-
-@fast
-def nothing_unseen(table, f, rule, model, clock, rare, n):
-    """``revive`` and ``suspend`` of these."""
-
-
-@fast
-def never_renews(clock, c):
-    """``must_renew`` of these."""
-    return False
-
-
-@fast
 def named_already(f, rule, model):
     """``named`` of families that hand over named tuples."""
     return f, rule, model
 
 
+BY_DEFAULT = {
+    "settle": never, "take": nothing, "takes_ahead": always_ahead, "move": nothing, "must_wait": never,
+    "note": note_played, "named": named_already,
+    "due": never_due, "fade": nothing, "revive": nothing, "suspend": nothing, "must_renew": never,
+}  # fmt: skip
+
+
 def bind(module, **functions):
-    """The loops for dense and for sparse rows of a family, by its functions."""
-    unseen = {"revive": nothing_unseen, "suspend": nothing_unseen, "must_renew": never_renews}
-    whole = {"take": nothing_taken, "takes_ahead": always_ahead, "move": nothing_left}
-    functions = {**whole, "due": never_due, "fade": nothing_fades, **unseen, "named": named_already, **functions}
+    """The loops for dense and for sparse rows of a family, by its functions; `BY_DEFAULT` has those that it lacks."""
+    functions = {**BY_DEFAULT, **functions}
     return bound(learn_dense, module, functions), bound(learn_sparse, module, functions)
+
+
+def learn(state, dense, sparse, Fields, scratch, rule, clock, model, cost, X, y, sample_weight, order, predictions):
+    """Let the loops of a family learn rows; tell whether all numbers stayed in range.
+
+    ``scratch`` are names of the rows below the fields of a table, of which each head has its own last one; ``rule``,
+    ``clock`` and ``model`` are what else the loops take, which go through ``cost`` numbers for each entry and head.
+    """
+    columns, n_heads = state.columns, state.rule.n_heads
+    by_row = not isinstance(X, np.ndarray) and state.rule.lazy
+    columns.arrange("F" if by_row else "C")
+    tables = workspace(state, len(scratch) - 1 + n_heads, X.indptr if by_row else None)
+    layout = table_layout(Fields, scratch, state.rule, columns.shared, columns.per_head, by_row)
+    ok = run(
+        sparse if by_row else None, dense, X, y, sample_weight, order,
+        (*tables, layout, rule, new_heads(state), clock, model), predictions,
+        row_cost=cost * entries_of_row(X) * n_heads, prepare=Preparation(state, tables, clock),
+    )  # fmt: skip
+    if ok:
+        put_back(state, tables)
+    return ok and bool(np.isfinite(clock).all())
 
 
 @fast
@@ -273,7 +272,7 @@ def learn_sparse(
             if place != first and (stops(subset, f, rule, clock[T], c, n) or must_renew(clock, c)):
                 if settled:
                     suspend(subset, f, rule, model, clock, rare, n)
-                    scatter(subset, columns, apart.shape[0], index, rare, width)
+                    copy_columns(subset, columns, apart.shape[0], index, rare, width, False)
                 stopped, width = place, -1
                 break
             if COUNTS_ENTRIES:
@@ -294,7 +293,7 @@ def learn_sparse(
             stopped = -1
             break
         suspend(subset, f, rule, model, clock, rare, n)
-        scatter(subset, columns, apart.shape[0], index, rare, width)
+        copy_columns(subset, columns, apart.shape[0], index, rare, width, False)
         width = -1
         factor = due(rule, clock, c)
         if factor != 1.0:

@@ -31,34 +31,15 @@ from .jit import bound, fast, slow, strict, strict_slow
 from .softmax import margin, margins, share_moves
 from .vectors import WIDTH, anywhere, before, load, maximum, minimum, store, where
 
-LOG, HINGE, SQUARED_HINGE, MODIFIED_HUBER, PERCEPTRON = range(5)
-SQUARED, QUANTILE, ABSOLUTE, HUBER, INSENSITIVE, SQUARED_INSENSITIVE, SOFTMAX, TWEEDIE = range(5, 13)
-CODES = {
-    "log_loss": LOG,
-    "hinge": HINGE,
-    "squared_hinge": SQUARED_HINGE,
-    "modified_huber": MODIFIED_HUBER,
-    "perceptron": PERCEPTRON,
-    "squared_error": SQUARED,
-    "quantile": QUANTILE,
-    "absolute_error": ABSOLUTE,
-    "huber": HUBER,
-    "epsilon_insensitive": INSENSITIVE,
-    "squared_epsilon_insensitive": SQUARED_INSENSITIVE,
-    "softmax": SOFTMAX,
-    "tweedie": TWEEDIE,
-    "poisson": TWEEDIE,
-    "gamma": TWEEDIE,
-}
-MARGIN_LOSSES = {
-    LOG,
-    HINGE,
-    SQUARED_HINGE,
-    MODIFIED_HUBER,
-    PERCEPTRON,
-    SOFTMAX,
-}  # of ``y p``; the others are of ``p - y``, but for `TWEEDIE`, of ``log y - p``
-
+# Names in the order of their codes: losses that are functions of ``y p``, then those of ``p - y``.
+OF_MARGINS = "log_loss", "hinge", "squared_hinge", "modified_huber", "perceptron", "softmax"
+OF_RESIDUALS = (
+    "squared_error", "quantile", "absolute_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive",
+)  # fmt: skip
+LOG, HINGE, SQUARED_HINGE, MODIFIED_HUBER, PERCEPTRON, SOFTMAX = range(6)
+SQUARED, QUANTILE, ABSOLUTE, HUBER, INSENSITIVE, SQUARED_INSENSITIVE, TWEEDIE = range(6, 13)
+CODES = {name: code for code, name in enumerate(OF_MARGINS + OF_RESIDUALS)}
+CODES |= {"tweedie": TWEEDIE, "poisson": TWEEDIE, "gamma": TWEEDIE}  # of ``log y - p``
 
 # How far a step would move at the slope where it begins: by `short_move_of_log`, and by Halley's method from there.
 SHORT, NEAR_STEP = 0.3, 0.5
@@ -82,7 +63,7 @@ def compiled_loss(loss):
 
 def loss_constants(loss):
     """What code is compiled for, of a loss: of what it is a function, and whether it compares heads."""
-    return {"of_margin": CODES[loss.name] in MARGIN_LOSSES, "of_rate": loss.log_link, "is_coupled": loss.coupled}
+    return {"of_margin": loss.name in OF_MARGINS, "of_rate": loss.log_link, "is_coupled": loss.coupled}
 
 
 @fast
@@ -247,6 +228,12 @@ def loss_of(heads, row, loss, of_target, unit, k, n_targets):
     parameter = loss.parameter * (of_target / unit) if loss.scaled else loss.parameter
     value, _ = loss_and_gradient(loss.code, parameter, p / unit, y / unit)
     return value
+
+
+@fast
+def total_loss(before, loss, c):
+    """A sum of losses with that of a row of some weight."""
+    return min(before + min(loss * c, LARGEST), LARGEST)
 
 
 @fast

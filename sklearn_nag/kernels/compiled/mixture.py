@@ -43,6 +43,16 @@ def beyond(loss, least):
     return loss - least if abs(loss - least) > ROUNDING * abs(loss) else 0.0
 
 
+@strict
+def count_from_best(excess, group):
+    """Take the least loss of a group off all."""
+    least = LARGEST
+    for k in range(excess.shape[1]):
+        least = min(least, excess[group, k])
+    for k in range(excess.shape[1]):
+        excess[group, k] -= least
+
+
 @strict_slow
 def suffer(heads, excess, gap, group):
     """As `Mixture.suffer`, for one group."""
@@ -50,7 +60,7 @@ def suffer(heads, excess, gap, group):
     rate = min(np.log(n_experts) / gap[group], LARGEST) if gap[group] > 0 else 1.0
     is_unplayed = False
     mean = mixed = 0.0
-    least = leader = ahead = lead = LARGEST
+    least = leader = lead = LARGEST
     for k in range(n_experts):
         least = min(least, heads[EXPERT_LOSS, k])
         if heads[SHARE, k] > 0:
@@ -70,9 +80,7 @@ def suffer(heads, excess, gap, group):
         of_mixture = -np.log(mixed) / rate
     for k in range(n_experts):
         excess[group, k] = min(excess[group, k] + beyond(heads[EXPERT_LOSS, k], least), LARGEST)
-        ahead = min(ahead, excess[group, k])
-    for k in range(n_experts):
-        excess[group, k] -= ahead
+    count_from_best(excess, group)
     gap[group] = min(gap[group] + max(0.0, mean - of_mixture), LARGEST)
 
 
@@ -102,8 +110,7 @@ def share_out(heads, excess, gap, rounds, unit, noise, c, t):
     rounds[0] += 1.0
     counted = min(c, OUTLYING * ((t - c) / before)) if before > 0.0 else c
     counting = counted / c
-    mean = 0.0
-    least = ahead = LARGEST
+    mean, least = 0.0, LARGEST
     for k in range(n_experts):
         heads[EXPERT_LOSS, k] *= counting
         mean += heads[SHARE, k] * heads[EXPERT_LOSS, k]
@@ -116,17 +123,13 @@ def share_out(heads, excess, gap, rounds, unit, noise, c, t):
     gap[0] = min(gap[0] + (size - gap[0]) * (counted / t), LARGEST)
     for k in range(n_experts):
         excess[0, k] = min(excess[0, k] + (heads[EXPERT_LOSS, k] - least), LARGEST)
-        ahead = min(ahead, excess[0, k])
-    for k in range(n_experts):
-        excess[0, k] -= ahead
+    count_from_best(excess, 0)
     expert_shares(heads, excess, gap, 0)
-    part, ahead = 1.0 / (rounds[0] + 1.0), LARGEST
+    part = 1.0 / (rounds[0] + 1.0)
     for k in range(n_experts):
         weight = (1.0 - part) * heads[SHARE, k] + part / n_experts
         excess[0, k] = -np.log(weight) * (gap[0] / np.log(n_experts))
-        ahead = min(ahead, excess[0, k])
-    for k in range(n_experts):
-        excess[0, k] -= ahead
+    count_from_best(excess, 0)
 
 
 @strict_slow

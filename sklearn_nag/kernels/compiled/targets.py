@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ...losses import FARTHEST, NOTHING, ZERO
+from ..state import targets as by_numpy
 from ..state.lifts import LARGEST, TINY
-from ..state.targets import FAINT, FURTHER, LARGEST_GROWTH, PER_ROW, SELDOM, SURE
+from ..state.targets import FAINT, FURTHER, LARGEST_GROWTH, SELDOM, SURE
 from .arithmetic import inverse_sqrt, length
 from .columns import finite
 from .constants import HAS_TARGET_UNIT, OF_RATE
@@ -31,12 +32,15 @@ from .heads import (
     held,
 )
 from .jit import fast, slow, strict, strict_slow
-from .losses import fill_losses, loss_of
+from .losses import fill_losses, loss_of, total_loss
 
 ORIGIN, SUM, SPREAD, LEAST, MOST, GROWTH = range(6)  # rows of `state.targets.Targets.table`
 FREE, TO_TARGETS, TO_NUMBERS = range(3)  # whether predictions are clipped, and to what
 HELD = CLIPPED, LATEST, AVERAGE  # held within the range of the targets; only rules that judge have the last two
 LARGEST_WEIGHT = 2  # a further entry of ``clock``, of learners without a learning rate
+
+
+grown = fast(by_numpy.grown)
 
 
 def compiled_clip(rule):
@@ -52,13 +56,6 @@ def margin(growth, spread, t):
     ratio = growth / spread
     chance = SURE * (spread / t) * np.sqrt(max(12.0 - ratio * ratio * t, 0.0))
     return max(FURTHER * (abs(growth) - chance), 0.0)
-
-
-@fast
-def grown(growth, before, c, t, difference):
-    """As `state.targets.grown`."""
-    kept = before / t
-    return growth * kept * kept + PER_ROW * kept * (c / t) * difference
 
 
 @fast
@@ -120,10 +117,11 @@ def read_row(y, codes, row, heads, n_targets):
 
 
 @fast
-def read_targets(heads, target, intercept, clip, clock, before, c, n_heads, n_targets):
+def read_targets(heads, target, intercept, clip, clock, before, c, n_heads, n_targets, in_units):
     """As `vectorized.targets.read_targets`, for one row: targets become relative to the first.
 
     The mean of the targets with the row is added to ``PREDICTION``; `heads.held` adds that without it to the others.
+    Predictions that are ``in_units`` of the target, of one head for each, are multiplied by that, and held at once.
     """
     for j in range(n_targets):
         if before == 0 and intercept:
@@ -143,40 +141,23 @@ def read_targets(heads, target, intercept, clip, clock, before, c, n_heads, n_ta
         if intercept:
             target[GROWTH, j] = grown(target[GROWTH, j], before, c, clock[T], counts_as - old)
         unit = target[SPREAD, j] / np.sqrt(clock[T])
-        heads[MEAN_BEFORE, j], heads[PLAYED_LEAST, j], heads[PLAYED_MOST, j] = old, least, most
-        for k in range(j, n_heads, n_targets):
-            heads[PREDICTION, k] = min(max(heads[PREDICTION, k] + mean, floor), ceiling)
-            heads[UNIT, k] = unit
+        if in_units:
+            for row in HELD:
+                heads[row, j] = min(max(old + heads[UNIT, j] * heads[row, j], least), most)
+            heads[PREDICTION, j] = min(max(mean + unit * heads[PREDICTION, j], floor), ceiling)
+            heads[UNIT, j] = unit
+        else:
+            heads[MEAN_BEFORE, j], heads[PLAYED_LEAST, j], heads[PLAYED_MOST, j] = old, least, most
+            for k in range(j, n_heads, n_targets):
+                heads[PREDICTION, k] = min(max(heads[PREDICTION, k] + mean, floor), ceiling)
+                heads[UNIT, k] = unit
 
 
 @slow
 def read_targets_and_scale(heads, target, intercept, clip, clock, before, c):
-    """As `read_targets`, where predictions are ``sum u z`` in units of the target; one head for each target.
-
-    It repeats what the two have in common, because the compiler contracts that together with what follows it: a
-    function that both call would round otherwise, and cost a call for each target.
-    """
-    for j in range(target.shape[1]):
-        if before == 0 and intercept:
-            target[ORIGIN, j] = heads[TARGET, j]
-        y = heads[TARGET, j] - target[ORIGIN, j]
-        heads[TARGET, j] = y
-        old = target[SUM, j] / max(before, TINY)
-        counts_as = within(y, old, target[SPREAD, j], before, heads[FARTHEST_UNITS, j])
-        if intercept:
-            target[SUM, j] += c * counts_as
-        mean = target[SUM, j] / clock[T]
-        deviation = np.sqrt(c * (before / clock[T]) if intercept else c) * abs(counts_as - old)
-        least, most = range_before(heads, target, clip, before, j, before == 0 and intercept)
-        target[SPREAD, j] = length(target[SPREAD, j], deviation)
-        target[LEAST, j], target[MOST, j] = min(target[LEAST, j], y), max(target[MOST, j], y)
-        floor, ceiling = range_after(heads, target, clip, before, j)
-        if intercept:
-            target[GROWTH, j] = grown(target[GROWTH, j], before, c, clock[T], counts_as - old)
-        for row in HELD:
-            heads[row, j] = min(max(old + heads[UNIT, j] * heads[row, j], least), most)
-        heads[UNIT, j] = target[SPREAD, j] / np.sqrt(clock[T])
-        heads[PREDICTION, j] = min(max(mean + heads[UNIT, j] * heads[PREDICTION, j], floor), ceiling)
+    """As `read_targets`, where predictions are ``sum u z`` in units of the target; one head for each target."""
+    n = target.shape[1]
+    read_targets(heads, target, intercept, clip, clock, before, c, n, n, True)
 
 
 @slow
@@ -299,7 +280,7 @@ def suffer(heads, rule, loss, clock, before, c, target, losses):
         heads[PLAYED, j] = heads[CLIPPED, j]
     fill_losses(heads, loss, n, n)
     for j in range(n):
-        losses[j] = min(losses[j] + min(loss_of(heads, PLAYED, loss, heads[UNIT, j], 1.0, j, n) * c, LARGEST), LARGEST)
+        losses[j] = total_loss(losses[j], loss_of(heads, PLAYED, loss, heads[UNIT, j], 1.0, j, n), c)
     make_absolute(heads, target, rule, before, n)
     return finite(heads, PLAYED, n)
 

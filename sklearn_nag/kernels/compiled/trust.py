@@ -7,10 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..state.judged import ROUND
-from ..state.lifts import LARGEST
 from .heads import AVERAGE, CLIPPED, EXPERT_LOSS, LATEST, LOSS, SHARE, UNIT
-from .jit import fast, strict, strict_slow
-from .losses import loss_of
+from .jit import strict, strict_slow
+from .losses import loss_of, total_loss
 from .mixture import expert_shares, suffer
 
 
@@ -23,12 +22,6 @@ class Trust(NamedTuple):
     waiting: np.ndarray
     share: np.ndarray
     groups: np.ndarray
-
-
-@fast
-def total_loss(before, loss, c):
-    """A sum of losses with that of a row of some weight."""
-    return min(before + min(loss * c, LARGEST), LARGEST)
 
 
 @strict_slow

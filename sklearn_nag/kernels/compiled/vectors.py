@@ -330,20 +330,19 @@ def nowhere(typing_context):
     return mask(), lambda context, builder, sig, args: _like(BITS, 0)
 
 
-@intrinsic
-def lane(typing_context, place):
-    """Where one of eight is, if it is one of these."""
-    return mask(types.int64), lambda context, builder, sig, args: builder.icmp_signed(
-        "==", _spread(builder, *args), PLACES
-    )
+def _places_that(sign):
+    """What defines the places, of eight, that a place compares so with."""
+
+    def define(typing_context, place):
+        return mask(types.int64), lambda context, builder, sig, args: builder.icmp_signed(
+            sign, _spread(builder, *args), PLACES
+        )
+
+    return define
 
 
-@intrinsic
-def before(typing_context, place):
-    """Which of eight come before a place, counted from the first of them."""
-    return mask(types.int64), lambda context, builder, sig, args: builder.icmp_signed(
-        ">", _spread(builder, *args), PLACES
-    )
+# Where one of eight is, if it is one of these; and which of eight come before a place, counted from the first of them.
+lane, before = intrinsic(_places_that("==")), intrinsic(_places_that(">"))
 
 
 @intrinsic

@@ -21,9 +21,9 @@ from ..compiled.constants import (
     column_constants,
     constants_of,
 )
-from ..compiled.driver import bind, never_waits, note_played, nothing_due
-from ..compiled.handover import Preparation, T, entries_of_row, layout_of, put_back, run, table_layout, workspace
-from ..compiled.heads import AVERAGE, CLIPPED, GRADIENT, LATEST, PREDICTION, new_heads
+from ..compiled.driver import bind, learn
+from ..compiled.handover import T, layout_of
+from ..compiled.heads import AVERAGE, CLIPPED, GRADIENT, LATEST, PREDICTION
 from ..compiled.jit import fast, for_rule, strict
 from ..compiled.losses import CompiledLoss, compiled_loss, loss_constants
 from ..compiled.targets import FREE, LARGEST_WEIGHT, compiled_bound, compiled_clip, suffer_bounded
@@ -98,39 +98,33 @@ def play_potential(table, f, k, alpha, n_columns, t, largest_weight, c, n):
 
 
 @fast
-def play_scinol1(table, f, k, largest_weight, rest, counts, n):
-    """As `play_potential`, for ScInOL 1; by ``w x``, which is ``u z`` without a division."""
-    p, q, half = eight(0.0), eight(0.0), 0.5 / largest_weight
-    for i in range(0, n, WIDTH):
-        x, size = load(table, f.x, i), load(table, f.size, i)
-        q += averaged_part(table, f, k, i)
-        lifted = largest_weight * size
-        inverse = largest_weight * inverse_sqrt(maximum(load(table, f.G + k, i) + lifted * lifted, TINY))
-        own = inverse * x
-        beta = load(table, f.beta + k, i)
-        beta = where(own == 0.0, beta, minimum(beta, rest / (own * own)))
-        store(table, f.beta + k, i, beta)
-        theta = load(table, f.weight + k, i) * (inverse * half)
-        w = 0.5 * beta * inverse * copysign(each_exp_minus_1(minimum(abs(theta), LARGEST_POWER)), theta)
-        store(table, f.past + k, i, load(table, f.past + k, i) + if_there(table, f, i, counts * (size * size) * w))
-        p += w * x
-    return total(p), total(q)
+def play_scinol(table, f, k, largest_weight, rest, counts, n):
+    """As `play_potential`, for ScInOL; by ``w x``, which is ``u z`` without a division.
 
-
-@fast
-def play_scinol2(table, f, k, largest_weight, counts, n):
-    """As `play_scinol1`, for ScInOL 2; ``contribution`` keeps ``w x``."""
-    p, q, half = eight(0.0), eight(0.0), 0.5 * largest_weight
+    Of ScInOL 2 ``contribution`` keeps that.
+    """
+    p, q = eight(0.0), eight(0.0)
+    half = 0.5 / largest_weight if UPDATE == SCINOL1 else 0.5 * largest_weight
     for i in range(0, n, WIDTH):
         x, size = load(table, f.x, i), load(table, f.size, i)
         q += averaged_part(table, f, k, i)
         lifted = largest_weight * size
         inverse = inverse_sqrt(maximum(load(table, f.G + k, i) + lifted * lifted, TINY))
-        theta = minimum(maximum(load(table, f.weight + k, i) * inverse, -1.0), 1.0)
-        w = load(table, f.beta + k, i) * theta * (half * inverse)
+        h, beta = load(table, f.weight + k, i), load(table, f.beta + k, i)
+        if UPDATE == SCINOL1:
+            inverse = largest_weight * inverse
+            own = inverse * x
+            beta = where(own == 0.0, beta, minimum(beta, rest / (own * own)))
+            store(table, f.beta + k, i, beta)
+            theta = h * (inverse * half)
+            w = 0.5 * beta * inverse * copysign(each_exp_minus_1(minimum(abs(theta), LARGEST_POWER)), theta)
+        else:
+            theta = minimum(maximum(h * inverse, -1.0), 1.0)
+            w = beta * theta * (half * inverse)
         store(table, f.past + k, i, load(table, f.past + k, i) + if_there(table, f, i, counts * (size * size) * w))
         contribution = w * x
-        store(table, f.contribution + k, i, contribution)
+        if UPDATE == SCINOL2:
+            store(table, f.contribution + k, i, contribution)
         p += contribution
     return total(p), total(q)
 
@@ -152,10 +146,8 @@ def predict(table, heads, f, rule, model, clock, c, bias, rare, width, n):
     for k in range(rule.n_targets):
         if UPDATE == POTENTIAL:
             p, q = play_potential(table, f, k, rule.alpha, rule.n_columns, t, largest_weight, c, n)
-        elif UPDATE == SCINOL1:
-            p, q = play_scinol1(table, f, k, largest_weight, largest_weight / t, c * t, n)
         else:
-            p, q = play_scinol2(table, f, k, largest_weight, c * t, n)
+            p, q = play_scinol(table, f, k, largest_weight, largest_weight / t, c * t, n)
         heads[PREDICTION, k] = heads[LATEST, k] = p
         heads[AVERAGE, k] = q
         heads[CLIPPED, k] = q if rule.averaged else p
@@ -187,9 +179,7 @@ def step(table, heads, f, rule, model, clock, c, bias, width, n):
                 store(table, f.beta + k, i, minimum(wealth, LARGEST_WEALTH))
 
 
-learn_dense, learn_sparse = bind(
-    __name__, settle=nothing_due, predict=predict, must_wait=never_waits, step=step, note=note_played
-)
+learn_dense, learn_sparse = bind(__name__, predict=predict, step=step)
 
 
 # -- from arrays and names to what compiled code takes
@@ -223,35 +213,17 @@ class CompiledRule(NamedTuple):
     begins: float  # the share of the rows above which a column becomes frequent
 
 
-def learn_rows(state, loss, X, y, sample_weight, order, predictions):
+def learn_rows(state, loss, *rows):
     """As `numpy_rows.learn_rows`."""
-    by_row = not isinstance(X, np.ndarray) and state.rule.lazy
-    columns = state.columns
-    columns.arrange("F" if by_row else "C")
-    tables = workspace(state, len(SCRATCH) - 1 + state.rule.n_heads, X.indptr if by_row else None)
-    clock = np.array([state.t, 0.0, state.largest_weight])
-    heads, trust = new_heads(state), trust_of(state)
-    model = (
-        *tables,
-        table_layout(Fields, SCRATCH, state.rule, columns.shared, columns.per_head, by_row),
-        compiled_rule(state.rule, loss, state.n_columns),
-        heads,
-        clock,
-        Model(compiled_loss(loss), state.loss, state.targets.table, state.largest_gradient, trust),
-    )
     constants = compiled_constants(state.rule, type(loss))
-    dense, sparse = for_rule(learn_dense, constants), None
-    if by_row:
-        sparse = for_rule(learn_sparse, constants._replace(are_mixed=False))
-    ok = run(
-        sparse, dense, X, y, sample_weight, order, model, predictions,
-        row_cost=4 * entries_of_row(X) * state.rule.n_heads, prepare=Preparation(state, tables, clock),
-    )  # fmt: skip
-    if ok:
-        put_back(state, tables)
+    dense, sparse = for_rule(learn_dense, constants), for_rule(learn_sparse, constants._replace(are_mixed=False))
+    clock, trust = np.array([state.t, 0.0, state.largest_weight]), trust_of(state)
+    model = Model(compiled_loss(loss), state.loss, state.targets.table, state.largest_gradient, trust)
+    own = compiled_rule(state.rule, loss, state.n_columns)
+    ok = learn(state, dense, sparse, Fields, SCRATCH, own, clock, model, 4, *rows)
     state.t, _, state.largest_weight = clock.tolist()
     state.waiting = float(trust.waiting[0])
-    if not (ok and np.isfinite(clock).all()):
+    if not ok:
         raise Diverged
 
 

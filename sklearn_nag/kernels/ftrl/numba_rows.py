@@ -31,20 +31,10 @@ from ..compiled.constants import (
     column_constants,
     constants_of,
 )
-from ..compiled.driver import bind, never_waits, note_played, nothing_due
+from ..compiled.driver import bind, learn
 from ..compiled.fading import Fading, factor_due, fade_table, fading_by
-from ..compiled.handover import (
-    Preparation,
-    T,
-    entries_of_row,
-    has_rare,
-    layout_of,
-    put_back,
-    run,
-    table_layout,
-    workspace,
-)
-from ..compiled.heads import CLIPPED, GRADIENT, PREDICTION, UNIT, new_heads
+from ..compiled.handover import T, columns_of, has_rare, layout_of
+from ..compiled.heads import CLIPPED, GRADIENT, PREDICTION, UNIT
 from ..compiled.jit import fast, for_rule, slow, strict_slow
 from ..compiled.losses import CompiledLoss, compiled_loss, loss_constants
 from ..compiled.projections import compiled_constraint, project
@@ -251,10 +241,7 @@ def fade(table, n, f, rule, model, clock, factor, unseen):
         fade_targets(model.target, factor, clock[T])
 
 
-learn_dense, learn_sparse = bind(
-    __name__, settle=nothing_due, predict=predict, must_wait=never_waits, step=step, note=note_played,
-    due=due, fade=fade,
-)  # fmt: skip
+learn_dense, learn_sparse = bind(__name__, predict=predict, step=step, due=due, fade=fade)
 
 
 # -- from arrays and names to what compiled code takes
@@ -293,45 +280,24 @@ class CompiledRule(NamedTuple):
     begins: float  # the share of the rows above which a column becomes frequent
 
 
-def learn_rows(state, loss, X, y, sample_weight, order, predictions):
+def learn_rows(state, loss, *rows):
     """As `numpy_rows.learn_rows`."""
     rule, columns = state.rule, state.columns
-    by_row = not isinstance(X, np.ndarray) and rule.lazy
-    columns.arrange("F" if by_row else "C")
-    tables = workspace(state, len(SCRATCH) - 1 + rule.n_heads, X.indptr if by_row else None)
-    clock = np.array([state.t, 0.0, state.N, state.age, state.faded])
-    heads = new_heads(state)
-    model = (
-        *tables,
-        table_layout(Fields, SCRATCH, rule, columns.shared, columns.per_head, by_row),
-        compiled_rule(rule, *compiled_constraint(state)),
-        heads,
-        clock,
-        Model(
-            compiled_loss(loss),
-            state.loss,
-            state.targets.table,
-            compiled_fading(rule, columns.shared, columns.per_head),
-        ),
-    )
-    preparation = Preparation(state, tables, clock)
     constants = compiled_constants(rule, type(loss))
-    if by_row:
-        constants = constants._replace(fades_on_the_way=False)
 
-    def dense(*args):
-        some = has_rare(rule, preparation.columns())
-        return for_rule(learn_dense, constants._replace(has_rare=some, are_mixed=some))(*args)
+    def dense(X, y, codes, weights, order, table, *rest):
+        some = has_rare(rule, columns_of(state, table))
+        loop = for_rule(learn_dense, constants._replace(has_rare=some, are_mixed=some))
+        return loop(X, y, codes, weights, order, table, *rest)
 
-    sparse = for_rule(learn_sparse, constants._replace(are_mixed=False)) if by_row else None
-    ok = run(
-        sparse, dense, X, y, sample_weight, order, model, predictions,
-        row_cost=2 * entries_of_row(X) * rule.n_heads, prepare=preparation,
-    )  # fmt: skip
-    if ok:
-        put_back(state, tables)
+    sparse = for_rule(learn_sparse, constants._replace(are_mixed=False, fades_on_the_way=False))
+    clock = np.array([state.t, 0.0, state.N, state.age, state.faded])
+    fading = compiled_fading(rule, columns.shared, columns.per_head)
+    model = Model(compiled_loss(loss), state.loss, state.targets.table, fading)
+    own = compiled_rule(rule, *compiled_constraint(state))
+    ok = learn(state, dense, sparse, Fields, SCRATCH, own, clock, model, 2, *rows)
     state.t, _, state.N, state.age, state.faded = clock.tolist()
-    if not (ok and np.isfinite(clock).all()):
+    if not ok:
         raise Diverged
 
 

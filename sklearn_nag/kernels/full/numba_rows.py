@@ -18,7 +18,7 @@ from ..compiled.fading import factor_due
 from ..compiled.handover import AT_ONCE, T, distance_of, layout_of, run
 from ..compiled.heads import CLIPPED, GRADIENT, PLAYED, PREDICTION, TARGET, UNIT, held, new_heads
 from ..compiled.jit import entry, fast, for_rule, slow, strict, strict_slow
-from ..compiled.losses import compiled_loss, loss_constants, loss_of
+from ..compiled.losses import compiled_loss, loss_constants, loss_of, total_loss
 from ..compiled.targets import (
     FREE,
     LARGEST_WEIGHT,
@@ -227,6 +227,15 @@ def in_range(p):
     return min(max(p, -LARGEST), LARGEST) if p == p else 0.0
 
 
+@fast
+def dot(a, v):
+    """The product of ``v`` and as many first numbers of another vector."""
+    inner = 0.0
+    for i in range(v.size):
+        inner += a[i] * v[i]
+    return inner
+
+
 @slow
 def solve(table, f, factor, k, w):
     """As `rule.solve`, of a head."""
@@ -261,27 +270,22 @@ def turn(table, f, cos, sin, b, v, averaged, is_new):
 @slow
 def regress(table, heads, f, rule, clock, before, c, loss, losses, target, v, solved, is_new, residual, rest):
     """As `numpy_rows._regress_row`, once the row is rotated in; tells whether predictions are finite."""
-    n, root, leverage = table.shape[1], np.sqrt(c), 0.0
-    for i in range(n):
-        leverage += v[i] * v[i]
+    root, leverage = np.sqrt(c), dot(v, v)
     for k in range(losses.size):
-        inner = 0.0
-        for i in range(n):
-            inner += table[f.weight + k, i] * v[i]
         mean = target[SUM, k] / max(before, TINY)
-        p = inner / root + leverage * mean if rule.forecasts else solved[k] / root
+        p = dot(table[f.weight + k], v) / root + leverage * mean if rule.forecasts else solved[k] / root
         heads[PREDICTION, k] = 0.0 if is_new else p - mean
         heads[CLIPPED, k] = heads[PREDICTION, k]
     if HAS_TARGET_UNIT:
-        read_targets(heads, target, rule.intercept, rule.clip, clock, before, c, losses.size, losses.size)
+        read_targets(heads, target, rule.intercept, rule.clip, clock, before, c, losses.size, losses.size, False)
     elif rule.clip != FREE:
         clip_alone(heads, target, rule.intercept, rule.clip, before, losses.size)
     for k in range(losses.size):
         y = heads[TARGET, k]
         heads[PLAYED, k] = held(heads, CLIPPED, k, k)
         value = loss_of(heads, PLAYED, loss, heads[UNIT, k], 1.0, k, losses.size)
-        losses[k] = min(losses[k] + min(value * c, LARGEST), LARGEST)
-        for i in range(n):
+        losses[k] = total_loss(losses[k], value, c)
+        for i in range(v.size):
             table[f.weight + k, i] += root * y * v[i]
         if not FADES_ON_THE_WAY:
             residual[k] = min(length(residual[k], rest * (root * y - solved[k])), LARGEST)
@@ -292,10 +296,8 @@ def regress(table, heads, f, rule, clock, before, c, loss, losses, target, v, so
 @fast
 def potential(table, f, rule, clock, Gamma, k):
     """As `State.potential`, of a head."""
-    squared = 0.0
-    for i in range(table.shape[1]):
-        squared += table[f.weight + k, i] * table[f.weight + k, i]
-    power = (squared - Gamma[k]) / (2.0 * rule.alpha * clock[LARGEST_WEIGHT])
+    q = table[f.weight + k]
+    power = (dot(q, q) - Gamma[k]) / (2.0 * rule.alpha * clock[LARGEST_WEIGHT])
     return np.exp(min(power, LARGEST_POWER)) / rule.alpha
 
 
@@ -351,10 +353,7 @@ def learn_dense(
         if FADES_ON_THE_WAY:  # the row is predicted before, as rotations leave out what may be rounding
             for k in range(n_heads):
                 solve(table, f, factor, k, share)
-                averaged[k] = 0.0
-                for i in range(n):
-                    averaged[k] += rows[done, i] * share[i]
-                averaged[k] = in_range(averaged[k])
+                averaged[k] = in_range(dot(rows[done], share))
         count, compared, is_new = rotate_in(table, f, factor, kept, rows, noise, done, count, x, cos, sin, share)
         done += count
         most = 1 if compared else min(2 * most, TOGETHER)  # where one is compared, the next ones may have to be
@@ -373,14 +372,9 @@ def learn_dense(
                 ):
                     return False
             else:
-                root, leverage = np.sqrt(c), 0.0
-                for i in range(n):
-                    leverage += v[i] * v[i]
+                root, leverage = np.sqrt(c), dot(v, v)
                 for k in range(n_heads):
-                    inner = 0.0
-                    for i in range(n):
-                        inner += table[f.weight + k, i] * v[i]
-                    inner *= potential(table, f, rule, clock, Gamma, k)
+                    inner = dot(table[f.weight + k], v) * potential(table, f, rule, clock, Gamma, k)
                     heads[PREDICTION, k] = 0.0 if new else inner / root
                     heads[CLIPPED, k] = in_range(averaged[k] / root) if rule.averaged else heads[PREDICTION, k]
                 if not suffer_bounded(heads, rule, loss, clock, before, c, target, losses, largest_gradient):

@@ -59,6 +59,16 @@ def rules_of(rule):
     return tuple(Rule(**{**values, "half_life": h, "plays_latest": False}) for h in (np.inf, *rule.half_lives))
 
 
+def _of_all(name):
+    """The method of any model that makes another one, for the models of a `MixedState`."""
+
+    def make(self, *args):
+        others = tuple(getattr(other, name)(*args) for other in self.others)
+        return replace(getattr(State, name)(self, *args), others=others)
+
+    return make
+
+
 @dataclass(eq=False)
 class MixedState(State):
     """Models with half-lives of their own; but for what is below, the attributes are those of the one without.
@@ -123,31 +133,12 @@ class MixedState(State):
         """Copies of the arrays that do not grow with the columns."""
         return {**super().small_arrays(), "trusted": self.trusted.copy(), "heard": self.heard.copy()}
 
-    def copy(self):
-        """As of any model."""
-        return replace(super().copy(), others=tuple(other.copy() for other in self.others))
-
     def undo(self, named=None):
         """As of any model."""
         first = super().undo(named)
         return MixedUndo(first, [other.undo(first.named) for other in self.others])
 
-    def moved(self, places):
-        """As of any model."""
-        others = tuple(other.moved(places) for other in self.others)
-        return replace(super().moved(places), others=others)
-
-    def part(self, features):
-        """As of any model."""
-        return replace(super().part(features), others=tuple(other.part(features) for other in self.others))
-
-    def latest(self):
-        """As of any model."""
-        return replace(super().latest(), others=tuple(other.latest() for other in self.others))
-
-    def unclipped(self):
-        """As of any model."""
-        return replace(super().unclipped(), others=tuple(other.unclipped() for other in self.others))
+    copy, moved, part, latest, unclipped = map(_of_all, ("copy", "moved", "part", "latest", "unclipped"))
 
     def clip_range(self):
         """As of any model: what is predicted where each model is held at its own end."""

@@ -36,6 +36,7 @@ from ..compiled.heads import (
     PLAYED_MOST,
     TARGET,
     UNIT,
+    held,
 )
 from ..compiled.jit import entry_by_eight, fast, for_rule, strict, strict_slow
 from ..compiled.losses import (
@@ -48,10 +49,11 @@ from ..compiled.losses import (
     loss_and_gradient,
     loss_constants,
     loss_of,
+    total_loss,
 )
 from ..compiled.mixture import fade, judge, mix
 from ..compiled.targets import ORIGIN
-from ..compiled.trust import Trust, end_round, share_average, total_loss
+from ..compiled.trust import Trust, end_round, share_average
 from ..compiled.vectors import WIDTH, anywhere, eight, load, maximum, minimum, store, where
 from ..state.fading import fades_per_weight
 from ..state.judged import ROUND
@@ -100,33 +102,34 @@ def note(noted, row, heads, rule, c):
 
 @fast
 def read_note(noted, at, own, heads, trust, n_heads, n_targets, is_mixed):
-    """Fill the table of heads from what has been noted of one row."""
+    """Fill the table of heads from what has been noted of one row; hold predictions that are not to be mixed."""
     of_targets = at + 1 + PER_HEAD * n_heads
     for k in range(n_heads):
         line, place = at + 1 + PER_HEAD * k, of_targets + PER_TARGET * (k % n_targets)
+        for i, told in enumerate((TARGET, MEAN_BEFORE, PLAYED_LEAST, PLAYED_MOST, UNIT)):
+            heads[told, k] = noted[place + i, own]
         latest, behind = noted[line, own], noted[line + 1, own]
-        heads[LOSS, k] = noted[line + 2, own]
-        mean, least, most = noted[place + 1, own], noted[place + 2, own], noted[place + 3, own]
-        average, played = latest - behind, latest - trust.share[trust.groups[k]] * behind
-        heads[TARGET, k], heads[UNIT, k] = noted[place, own], noted[place + 4, own]
-        held = min(max(played + mean, least), most)
-        if is_mixed:
-            heads[LATEST, k], heads[AVERAGE, k], heads[PLAYED, k], heads[CLIPPED, k] = latest, average, played, held
-        else:
-            heads[LATEST, k], heads[PLAYED, k] = min(max(latest + mean, least), most), held
-            heads[AVERAGE, k] = min(max(average + mean, least), most)
+        heads[LATEST, k], heads[AVERAGE, k], heads[LOSS, k] = latest, latest - behind, noted[line + 2, own]
+        heads[PLAYED, k] = latest - trust.share[trust.groups[k]] * behind
+        heads[CLIPPED, k] = held(heads, PLAYED, k, k)
+        if not is_mixed:
+            hold(heads, k)
 
 
 @strict_slow
-def mix_and_hold(noted, at, own, heads, c, loss, mixture, n_heads, n_targets):
+def mix_and_hold(heads, c, loss, mixture, n_targets):
     """Make one prediction of those of all experts, and hold it within its range; count the losses of the experts."""
     mix(heads, mixture, n_targets)
     for j in range(n_targets):
-        place = at + 1 + PER_HEAD * n_heads + PER_TARGET * j
-        for row in (LATEST, AVERAGE, PLAYED):
-            value = heads[row, j] + noted[place + 1, own]
-            heads[row, j] = min(max(value, noted[place + 2, own]), noted[place + 3, own])
+        hold(heads, j)
     judge(heads, loss, c, mixture, n_targets)
+
+
+@strict
+def hold(heads, k):
+    """Hold predictions of a head within their range."""
+    for row in (LATEST, AVERAGE, PLAYED):
+        heads[row, k] = held(heads, row, k, k)
 
 
 @strict
@@ -257,7 +260,7 @@ def play_rows(noted, n_rows, heads, rule, loss, losses, mixture, trust, target, 
         else:
             read_note(noted, at, own, heads, trust, n_heads, n_targets, mixture is not None)
             if mixture is not None:
-                mix_and_hold(noted, at, own, heads, c, loss, mixture, n_heads, n_targets)
+                mix_and_hold(heads, c, loss, mixture, n_targets)
         for k in range(n_played):
             if PLAYS_EIGHT:
                 line = PER_RESULT * k

@@ -136,6 +136,15 @@ def time_factor(t):
     return np.sqrt(np.sqrt(np.sqrt(t))) if NORM == AUTO else 1.0
 
 
+@fast
+def inverse_root(table, f, rule, gradient_lift, heads, k, i, rest):
+    """As in `rule._rates`, ``1 / sqrt(H)`` of a column, but for the time in it; ``rest`` is the scale but for that."""
+    inverse = gradient_lift[k // rule.sharing] * rest / np.sqrt(table[f.G + k // rule.sharing, i])
+    if rule.degree == 2:
+        inverse = inverse * heads[UNIT, k] if heads[UNIT, k] > 0.0 else 0.0
+    return min(inverse, STEEPEST)
+
+
 @slow
 def shrink(table, f, rule, eta, gradient_lift, clock, heads, n, bias):
     """As `rule.settle`, by L2 alone: by the scales and units that held before the row at hand."""
@@ -151,10 +160,7 @@ def shrink(table, f, rule, eta, gradient_lift, clock, heads, n, bias):
                 continue
             rate = eta[k] * due
             if IS_ADAPTIVE:
-                inverse = gradient_lift[k // rule.sharing] * rest / np.sqrt(table[f.G + k // rule.sharing, i])
-                if rule.degree == 2:
-                    inverse = inverse * heads[UNIT, k] if heads[UNIT, k] > 0.0 else 0.0
-                rate *= min(inverse, STEEPEST)
+                rate *= inverse_root(table, f, rule, gradient_lift, heads, k, i, rest)
             new = w * np.exp(-rule.l2 * rate)
             table[f.weight + k, i] = new
             if IS_AVERAGED:
@@ -201,10 +207,7 @@ def shrink_by_l1(table, f, rule, eta, gradient_lift, clock, heads, n, bias):
                 continue
             rate = eta[k] * of_row
             if IS_ADAPTIVE:
-                inverse = gradient_lift[k // rule.sharing] * rest / np.sqrt(table[f.G + k // rule.sharing, i])
-                if rule.degree == 2:
-                    inverse = inverse * heads[UNIT, k] if heads[UNIT, k] > 0.0 else 0.0
-                rate *= min(inverse, STEEPEST)
+                rate *= inverse_root(table, f, rule, gradient_lift, heads, k, i, rest)
             rate = min(rate, LARGEST)
             pull = rule.l1 * rate * heads[UNIT, k]
             if not IS_ADAPTIVE:
@@ -301,7 +304,7 @@ def takes_ahead():
 
 @fast
 def steps_at_once():
-    """Whether `descend` leaves nothing to `move`."""
+    """Whether `step` leaves nothing to `move`."""
     return IS_ADAPTIVE and not IS_IMPORTANCE_AWARE and not IS_AVERAGED and not SHARES_G
 
 
@@ -316,15 +319,10 @@ def take(table, heads, f, rule, clock, c, bias, rare, n, has_moved):
     roots = roots_of(clock[T])
     fill_roots(table, f, rare, n, roots)
     squared = of_latest = of_past = eight(0.0)
-    last = (rare if HAS_RARE else n) - WIDTH  # where the intercept is
-    for i in range(0, last, WIDTH):
-        squared += normalise(table, f, i, relative(table, f, i, times, bias, False), roots, False)
+    for i in range(0, rare if HAS_RARE else n, WIDTH):
+        squared += normalise(table, f, i, relative(table, f, i, times, bias), roots, False)
         if predicts:
             of_latest, of_past = products(table, f, 0, i, clock[INVERSE], of_latest, of_past)
-    if last >= 0:
-        squared += normalise(table, f, last, relative(table, f, last, times, bias), roots, False)
-        if predicts:
-            of_latest, of_past = products(table, f, 0, last, clock[INVERSE], of_latest, of_past)
     if HAS_RARE:
         for i in range(rare, n, WIDTH):
             squared += normalise(table, f, i, relative_of_rare(table, f, i, c), roots, True)
@@ -360,7 +358,7 @@ def predict(table, heads, f, rule, model, clock, c, bias, rare, width, n):
     if OF_RATE:
         read_rates(heads, model.target, rule.clip, clock, before, c, n_heads)
     elif HAS_TARGET_UNIT:
-        read_targets(heads, model.target, rule.intercept, rule.clip, clock, before, c, n_heads, n_targets)
+        read_targets(heads, model.target, rule.intercept, rule.clip, clock, before, c, n_heads, n_targets, False)
     elif HAS_TARGETS:
         clip_alone(heads, model.target, rule.intercept, rule.clip, before, n_heads)
     fill_losses(heads, loss, n_heads, n_targets)
@@ -379,8 +377,9 @@ def stay(heads, rule, n_heads, n_targets):
 
 
 @fast
-def descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, n):
+def step(table, heads, f, rule, model, clock, c, bias, width, n):
     """One step of each head; see `numpy_rows`. Those by the last ``G`` are left to `move`, as factors of directions."""
+    eta, gradient_lift, loss = model.eta, model.gradient_lift, model.loss
     sharing, (n_heads, n_targets) = heads_at_once(rule), sizes_of(rule)
     weighted, rate = np.sqrt(c) if IS_IMPORTANCE_AWARE else c, clock[RATE]
     clock[AVERAGED_AFTER] = clock[AVERAGED] if IS_AVERAGED else 0.0
@@ -395,14 +394,14 @@ def descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, n):
         slope = lifted(gradient_size, weighted, lift)
         damping = damping_of(lift, heads[UNIT, first] if rule.degree == 2 else 1.0)
         if IS_ADAPTIVE and not IS_IMPORTANCE_AWARE and not IS_AVERAGED and not SHARES_G:
-            step = rate * eta[r] * heads[UNIT, r]
+            factor = rate * eta[r] * heads[UNIT, r]
             for i in range(0, n, WIDTH):
                 gradient = slope * load(table, f.x, i)
                 G = load(table, own, i) + gradient * gradient
                 store(table, own, i, G)
                 # 0 in columns that fill up a vector
-                move = step * gradient * inverse_sqrt(maximum(damped(table, f, i, G, damping), TINY))
-                store(table, f.weight + r, i, load(table, f.weight + r, i) - move)
+                moved = factor * gradient * inverse_sqrt(maximum(damped(table, f, i, G, damping), TINY))
+                store(table, f.weight + r, i, load(table, f.weight + r, i) - moved)
             continue
         gains = eight(0.0)
         for i in range(0, n, WIDTH):
@@ -419,18 +418,19 @@ def descend(table, heads, f, rule, eta, gradient_lift, clock, loss, c, n):
         at_once = n_targets if IS_IMPORTANCE_AWARE and IS_COUPLED else 1  # the classes of an expert have one rate
         for k in range(first, first + sharing, at_once):
             g, unit = heads[GRADIENT, k], heads[UNIT, k]
-            step = rate * eta[k] * (unit if IS_ADAPTIVE or rule.degree == 1 else 1.0)
+            factor = rate * eta[k] * (unit if IS_ADAPTIVE or rule.degree == 1 else 1.0)
             if IS_IMPORTANCE_AWARE:
                 if gain == 0.0:
                     continue
+                a = reach(factor, lift, gain, c)
                 if IS_COUPLED:
-                    fill_moves_of_classes(heads, k, n_targets, reach(step, lift, gain, c))
+                    fill_moves_of_classes(heads, k, n_targets, a)
                 elif g != 0.0:
                     parameter = loss.parameter * unit if loss.scaled else loss.parameter
                     p, y = heads[PREDICTION, k], compared(heads, k % n_targets)
-                    heads[FACTOR, k] = importance_aware_move(loss.code, parameter, p, y, g, reach(step, lift, gain, c))
+                    heads[FACTOR, k] = importance_aware_move(loss.code, parameter, p, y, g, a)
             else:
-                heads[FACTOR, k] = -step * lifted(g, weighted, lift)
+                heads[FACTOR, k] = -factor * lifted(g, weighted, lift)
         if IS_IMPORTANCE_AWARE:
             for k in range(first, first + sharing):
                 far = heads[FACTOR, k]
@@ -467,7 +467,7 @@ def damped(table, f, i, G, damping):
 
 @fast
 def add_steps(table, heads, f, clock, start, stop, n, predicts):
-    """Add to the weights of some heads the last steps that `descend` has found; they may predict the row ``z``."""
+    """Add to the weights of some heads the last steps that `step` has found; they may predict the row ``z``."""
     for k in range(start, stop):
         if heads[FACTOR, k] == 0.0:
             continue
@@ -575,18 +575,6 @@ def hold(table, f, averaged, n_heads, n):
 
 
 @fast
-def needs_gradient_lift(gradient_lift, heads, rule, c):
-    """Whether gradients need other lifts, of those that can change."""
-    factor = np.sqrt(c) if IS_IMPORTANCE_AWARE else c
-    sharing = rule.sharing if SHARES_G else 1
-    for r in range(1 if HAS_ONE_HEAD else gradient_lift.size):
-        lifted_gradient = abs(shared_gradient(heads, r, sharing) * factor) * gradient_lift[r]
-        if lifted_gradient >= HIGHEST and gradient_lift[r] > 1.0 / LARGEST_LIFT:
-            return True
-    return False
-
-
-@fast
 def settle(table, heads, f, rule, model, clock, width, bias):
     """Make up for the penalty that is due."""
     if HAS_L1:
@@ -601,13 +589,13 @@ def must_wait(heads, rule, model, c):
     """Whether gradients need other lifts, of those that can change."""
     if not IS_ADAPTIVE:
         return False
-    return needs_gradient_lift(model.gradient_lift, heads, rule, c)
-
-
-@fast
-def step(table, heads, f, rule, model, clock, c, bias, width, n):
-    """One step of each head, but for what is left to `move`."""
-    descend(table, heads, f, rule, model.eta, model.gradient_lift, clock, model.loss, c, n)
+    factor, lifts = np.sqrt(c) if IS_IMPORTANCE_AWARE else c, model.gradient_lift
+    sharing = rule.sharing if SHARES_G else 1
+    for r in range(1 if HAS_ONE_HEAD else lifts.size):
+        lifted_gradient = abs(shared_gradient(heads, r, sharing) * factor) * lifts[r]
+        if lifted_gradient >= HIGHEST and lifts[r] > 1.0 / LARGEST_LIFT:
+            return True
+    return False
 
 
 @fast

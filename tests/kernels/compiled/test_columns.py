@@ -20,7 +20,7 @@ def test_what_is_copied_comes_back(rng):
     """Any number of fields, and of columns; nothing else is touched. Of what is apart, that is lifts."""
     from numba import njit
 
-    from sklearn_nag.kernels.compiled.columns import gather, padded, scatter
+    from sklearn_nag.kernels.compiled.columns import copy_columns, gather, padded
 
     @njit
     def fetch(subset, f, columns, apart, index, first, width):
@@ -28,7 +28,7 @@ def test_what_is_copied_comes_back(rng):
 
     @njit
     def put(subset, columns, above, index, first, width):
-        scatter(subset, columns, above, index, first, width)
+        copy_columns(subset, columns, above, index, first, width, False)
 
     for fields, (above, lift) in itertools.product((*range(1, 14), 16), ((0, 0), (2, 2), (2, 1))):
         f = Fields(above + fields, lift, largest=above + fields - 1)
