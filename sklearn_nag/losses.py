@@ -472,31 +472,26 @@ def deviance_move(power, p, y, a):
     if log_step < -18.0:  # the first step is all, to rounding
         way = math.exp(log_step) * -math.expm1(log_x)
         return math.copysign(min(way, -log_x), -gap)
-    half_sum, half_rest, x_power, coefficient = 0.0, 0.0, 0.5**k, 1.0
-    for j in range(N_TERMS):
-        half_sum += x_power / (j + k)
-        x_power *= 0.5
-        coefficient *= (1.0 - k + j) / (j + 1.0) * 0.5
-        half_rest += coefficient / (j + 1.0)
-    total = time_to(k, log_x, half_sum, half_rest) + time
+    half_sum, half_rest = series_from_0(k, 0.5, 0.5**k), series_from_1(k, 0.5)
+    x = math.exp(max(log_x, -FARTHEST))
+    if x <= 0.5:
+        passed = series_from_0(k, x, math.exp(max(k * log_x, -FARTHEST)))
+    else:
+        left = -math.expm1(log_x)
+        passed = half_sum - math.log(2.0 * left) + half_rest - series_from_1(k, left)
+    total = passed + time
     if total <= half_sum:
         v = min(k * total, 0.5**k)
         for _ in range(NEWTON_STEPS):
-            x, reached, term = v ** (1.0 / k), 0.0, v
-            for j in range(N_TERMS):
-                reached += term / (j + k)
-                term *= x
+            x = v ** (1.0 / k)
+            reached = series_from_0(k, x, v)
             v = max(v - (reached - total) * k * (1.0 - x), 0.0)
         new = math.log(v) / k if v > 0.0 else log_x
     else:
         depth = math.log(2.0) + (total - half_sum) / 2.0 ** (1.0 - k)
         for _ in range(NEWTON_STEPS):
             left = math.exp(-depth)
-            rest, term = 0.0, 1.0
-            for j in range(N_TERMS):
-                term *= (1.0 - k + j) / (j + 1.0) * left
-                rest += term / (j + 1.0)
-            reached = half_sum + depth - math.log(2.0) + half_rest - rest
+            reached = half_sum + depth - math.log(2.0) + half_rest - series_from_1(k, left)
             depth += (total - reached) * (1.0 - left) ** (1.0 - k)
         new = math.log1p(-math.exp(-max(depth, math.log(2.0))))
     return math.copysign(min(max(new - log_x, 0.0), -log_x), -gap)
@@ -516,20 +511,22 @@ def closed_move(g, time):
     return min(max(way, 0.0), g) if g > 0.0 else max(min(way, 0.0), g)
 
 
-def time_to(k, log_x, half_sum, half_rest):
-    """When `deviance_move` comes to ``x``: the first series, or the second, by what the two are at 1/2."""
-    x = math.exp(max(log_x, -FARTHEST))
-    if x <= 0.5:
-        passed, term = 0.0, math.exp(max(k * log_x, -FARTHEST))
-        for j in range(N_TERMS):
-            passed += term / (j + k)
-            term *= x
-        return passed
-    rest, left, term = 0.0, -math.expm1(log_x), 1.0
+def series_from_0(k, x, power):
+    """The integral of ``x^(k-1) / (1 - x)`` from 0 on, by the ``power`` ``x^k``; see `deviance_move`."""
+    total = 0.0
+    for j in range(N_TERMS):
+        total += power / (j + k)
+        power *= x
+    return total
+
+
+def series_from_1(k, left):
+    """By how much more than ``-log(left)`` the integral falls from 1 on, but for a constant, at ``x = 1 - left``."""
+    total, term = 0.0, 1.0
     for j in range(N_TERMS):
         term *= (1.0 - k + j) / (j + 1.0) * left
-        rest += term / (j + 1.0)
-    return half_sum - math.log(2.0 * left) + half_rest - rest
+        total += term / (j + 1.0)
+    return total
 
 
 def soft_move(p, y, a):
@@ -581,18 +578,12 @@ def soft_move(p, y, a):
 _each_move = np.vectorize(deviance_move, otypes=[np.float64])
 _each_soft_move = np.vectorize(lambda p, y, a: soft_move(p, y, a) if abs(y) < 1.0 else 0.0, otypes=[np.float64])
 
-CLASSIFICATION: dict[str, type[Loss]] = {
-    loss.name: loss for loss in (Log, Hinge, SquaredHinge, ModifiedHuber, Perceptron)
-}
-REGRESSION: dict[str, type[Loss]] = {
-    loss.name: loss
-    for loss in (
-        SquaredError,
-        AbsoluteError,
-        Huber,
-        EpsilonInsensitive,
-        SquaredEpsilonInsensitive,
-        Quantile,
-    )
-}
-LOG_LINK: dict[str, type[Loss]] = {loss.name: loss for loss in (Poisson, Gamma, Tweedie)}
+
+def _by_name(*losses: type[Loss]) -> dict[str, type[Loss]]:
+    """Losses by their names."""
+    return {loss.name: loss for loss in losses}
+
+
+CLASSIFICATION = _by_name(Log, Hinge, SquaredHinge, ModifiedHuber, Perceptron)
+REGRESSION = _by_name(SquaredError, AbsoluteError, Huber, EpsilonInsensitive, SquaredEpsilonInsensitive, Quantile)
+LOG_LINK = _by_name(Poisson, Gamma, Tweedie)

@@ -4,15 +4,12 @@ Kernels know arrays and losses and nothing else. Each family of learners is a fo
 state, its rows in NumPy, which define it, and the same compiled by Numba. `sklearn_nag.set_config` chooses which runs.
 """
 
-from __future__ import annotations
-
-import importlib
 from functools import partial
 
 import numpy as np
 
 from . import coordinatewise, ftrl, full, nag
-from ._backend import backend, is_compiled, kept_code, runs_compiled, told_of_compiling, told_when_long
+from ._backend import backend, imported, is_compiled, kept_code, runs_compiled, told_of_compiling, told_when_long
 from ._threads import over_threads
 from .state.checks import check, check_array, check_finite, check_layout, check_mixture, check_number, check_shares
 from .state.columns import FEW, Columns
@@ -106,9 +103,7 @@ def _shares(method, mixture, values, *others):
         return np.ones_like(values)
     if not is_compiled():
         return getattr(mixture, method)(values, *others)
-    return getattr(importlib.import_module(".compiled.mixture", __name__), f"{method}_mixture")(
-        mixture, values, *others
-    )
+    return getattr(imported(__name__, "compiled.mixture"), f"{method}_mixture")(mixture, values, *others)
 
 
 def excess_leverage(state, X):
@@ -234,7 +229,7 @@ def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None
 
 def _multiply(compiled):
     """`Columns.multiply`, or the same compiled."""
-    return importlib.import_module(".compiled.fading", __name__).multiply if compiled else Columns.multiply
+    return imported(__name__, "compiled.fading").multiply if compiled else Columns.multiply
 
 
 def _learn_lifted(learn_rows, state, loss, X, y, sample_weight, order, predictions):

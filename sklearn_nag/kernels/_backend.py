@@ -184,12 +184,12 @@ def told_of_compiling(tell):
     """A ``with`` block in which ``tell`` is given a sentence before code is compiled, which takes seconds."""
     if not is_compiled():
         return nullcontext()
-    return importlib.import_module(f"{__package__}.compiled.cache").tell_of_compiling(tell)
+    return imported(__package__, "compiled.cache").tell_of_compiling(tell)
 
 
 def kept_code():
     """Where compiled code is kept, None if nowhere; how many files there are, and how many bytes they have."""
-    return importlib.import_module(f"{__package__}.compiled.cache").kept()
+    return imported(__package__, "compiled.cache").kept()
 
 
 @cache

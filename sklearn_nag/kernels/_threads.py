@@ -1,7 +1,5 @@
 """Targets that do not depend on one another, learnt by several threads."""
 
-from __future__ import annotations
-
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial

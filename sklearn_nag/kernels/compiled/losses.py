@@ -20,8 +20,9 @@ from ...losses import (
     STEEPEST_RATE,
     closed_move,
     deviance_move,
+    series_from_0,
+    series_from_1,
     soft_move,
-    time_to,
 )
 from ..state.lifts import LARGEST_POWER
 from .arithmetic import each_exp_minus_1, exp, exp_minus_1, log_1_plus, near_exp_minus_1
@@ -207,7 +208,7 @@ def deviance_slope(power, p, y):
     return min(up, STEEPEST_RATE) - min(down, STEEPEST_RATE)
 
 
-_parts = {function.__name__: strict_slow(function) for function in (closed_move, time_to)}
+_parts = {function.__name__: strict_slow(function) for function in (closed_move, series_from_0, series_from_1)}
 move_of_rate, move_of_soft = bound(strict_slow(deviance_move), __name__, _parts), strict_slow(soft_move)
 
 

@@ -5,13 +5,11 @@ its exponent would be as many times too large as there are models. So the functi
 ``h`` becomes what plays the average, by the sums and sizes of the merged model.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..state.lifts import LARGEST_POWER, TINY, positive
 from ..state.merging import finish, invert_growth, prepare
-from .rule import LARGEST_WEALTH, potential, scinol, scinol_root
+from .rule import LARGEST_WEALTH, scinol_root
 
 
 def merge(states, base):
@@ -32,7 +30,7 @@ def _merge(parts):
     unit = positive(merged.unit())[:, None]
 
     ratios = [state.unit()[:, None] / positive(state.size()) for state in parts.states]
-    weights = [_played(state) * ratio for state, ratio in zip(parts.states, ratios)]
+    weights = [state.latest_weight() * ratio for state, ratio in zip(parts.states, ratios)]
     mean = sum(share * weight for share, weight in zip(parts.share, weights))
     if rule.intercept:
         mean[:, -1] = parts.intercept(weights, parts.share)
@@ -50,16 +48,6 @@ def _merge(parts):
     columns.past[:] = base.columns.past + sum(own) / unit
     columns.credit[:] = base.columns.credit + sum(credits)
     return merged
-
-
-def _played(state):
-    """``u`` of the last weights, for a row of zeros, without the unit of the target."""
-    rule, columns, size, largest_weight = state.rule, state.columns, state.size(), state.largest_weight or 1.0
-    if rule.update == "potential":
-        t, n_columns = max(state.t, TINY), state.n_columns
-        return potential(columns.weight, size, t, largest_weight, rule.alpha, n_columns, 0.0)
-    root = scinol_root(columns.G, size, largest_weight)
-    return scinol(rule.update, columns.weight, root, columns.beta, size, largest_weight)
 
 
 def _solve(parts, u):

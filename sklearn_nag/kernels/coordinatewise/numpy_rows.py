@@ -1,13 +1,11 @@
 """The definition, in NumPy, of the updates without a learning rate that are invariant under scaling each feature."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..state.lifts import positive
 from ..vectorized.blocks import learn_row_by_row
 from ..vectorized.columns import are_there, visits
-from ..vectorized.targets import play, suffer_bounded
+from ..vectorized.targets import clip_played, play, suffer_bounded
 from .rule import LARGEST_WEALTH, potential, scinol, scinol_root
 
 
@@ -47,3 +45,4 @@ def _play_and_learn(state, columns, loss, inputs, target_rows, c, played):
         counts = np.where(are_there(rule, own, x), c[i] * t * size, 0.0)  # centred ones also at their means
         own.past += counts * u
         own.credit += counts * size
+    clip_played(target_rows, played)

@@ -16,7 +16,7 @@ from ..state.fields import INPUTS, PAST, WEIGHT, Field, G, once, twice
 from ..state.judged import JudgedState
 from ..state.lifts import LARGEST_POWER, TINY, positive
 from ..state.model import BoundedState
-from ..state.rule import LinearRule
+from ..state.rule import OneHeadRule
 
 LARGEST_WEALTH = 1e300  # beta is cut off there
 
@@ -38,19 +38,15 @@ FIELDS = (
 
 
 @dataclass(frozen=True)
-class Rule(LinearRule):
+class Rule(OneHeadRule):
     """An update that is invariant under scaling each feature.
 
     Attributes
     ----------
     update : {"potential", "scinol1", "scinol2"}
         Algorithm 1 of the paper of 2017, or those of the paper of 2019.
-    n_targets : int
-        Number of targets; each has one head.
     alpha : float
         The constant of the potential.
-    intercept : bool
-        Whether the last column is the constant 1.
     averaged : bool
         Whether to predict with the average of the weights played, in which row ``t`` counts ``c t s^2`` where ``x`` is
         not 0.
@@ -59,35 +55,17 @@ class Rule(LinearRule):
         are averaged.
     plays_latest : bool
         Whether the latest weights alone are played, whatever predicts.
-    centred : bool
-        Whether ``x`` of frequent columns stands for the deviation from the running mean.
-    target_unit, degree, coupled, clip, log_link, robust, outlying
-        See `LinearRule`.
     """
 
     not_zero: ClassVar[tuple[str, ...]] = ("alpha",)
     FIELDS: ClassVar[tuple[Field, ...]] = FIELDS
 
     update: Literal["potential", "scinol1", "scinol2"]
-    n_targets: int
     alpha: float
-    intercept: bool
     averaged: bool
-    centred: bool
-    target_unit: bool
-    degree: int
-    coupled: bool
-    clip: tuple[float, float] | Literal["targets"] | None = None
-    log_link: bool = False
-    robust: bool = False
-    outlying: float = 32.0
     judged: bool = False
     plays_latest: bool = False
 
-    experts = 1
-    mixed = True
-    lifted = True
-    penalised = False
     lazy = True
 
     @property
@@ -105,10 +83,6 @@ class Rule(LinearRule):
         return replace(self, plays_latest=True)
 
     @property
-    def n_heads(self):
-        return self.n_targets
-
-    @property
     def normalization(self):
         """The scale without which ``z`` has no unit: root mean square for the potential, largest size for ScInOL."""
         return "rms" if self.update == "potential" else "max"
@@ -123,22 +97,26 @@ class State(BoundedState, JudgedState):
     centred, or not 0: when its values grow late, the rows before count for next to nothing.
     """
 
+    SMALL: ClassVar[tuple[str, ...]] = (*BoundedState.SMALL, "trust", "due")
+
     def unit_free_weight(self):
         """``u`` to predict with, in units of the target: the average, what is played of a row of zeros, or both."""
-        rule, columns, size, largest_weight = self.rule, self.columns, self.size(), self.largest_weight or 1.0
+        rule, columns = self.rule, self.columns
         with np.errstate(all="ignore"):
-            average = columns.past / positive(columns.credit) * size if rule.averaged else None
-            if rule.averaged and not rule.judged:
-                u = average
-            elif rule.update == "potential":
-                n_columns = self.n_columns
-                u = potential(columns.weight, size, max(self.t, TINY), largest_weight, rule.alpha, n_columns, 0.0)
-            else:
-                root = scinol_root(columns.G, size, largest_weight)
-                u = scinol(rule.update, columns.weight, root, columns.beta, size, largest_weight)
-            if rule.averaged and rule.judged:
-                u = u - (1.0 - self.share_of_latest())[:, None] * (u - average)
+            u = self.latest_weight() if rule.judged or not rule.averaged else None
+            if rule.averaged:
+                average = columns.past / positive(columns.credit) * self.size()
+                u = average if u is None else u - (1.0 - self.share_of_latest())[:, None] * (u - average)
             return u * self.unit()[:, None]
+
+    def latest_weight(self):
+        """``u`` of the last weights, for a row of zeros, without the unit of the target."""
+        rule, columns, size, largest_weight = self.rule, self.columns, self.size(), self.largest_weight or 1.0
+        if rule.update == "potential":
+            t = max(self.t, TINY)
+            return potential(columns.weight, size, t, largest_weight, rule.alpha, self.n_columns, 0.0)
+        root = scinol_root(columns.G, size, largest_weight)
+        return scinol(rule.update, columns.weight, root, columns.beta, size, largest_weight)
 
 
 Rule.State = State

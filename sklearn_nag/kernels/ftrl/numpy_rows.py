@@ -1,13 +1,11 @@
 """The definition, in NumPy, of the updates that follow the regularised leader."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..state.lifts import TINY, lift
 from ..vectorized.blocks import learn_row_by_row
 from ..vectorized.columns import running, squared_lengths, visits
-from ..vectorized.targets import suffer
+from ..vectorized.targets import clip_played, suffer
 from .rule import leader, mean_length
 
 FAR = 2.0**500  # a root that is so many times larger than a gradient does not grow
@@ -37,6 +35,7 @@ def _play_and_learn(state, columns, loss, inputs, target_rows, c, played):
             z -= more * v / rule.eta
         z += slope[:, None] * inputs.x[i]
     state.N = float(N[-1])
+    clip_played(target_rows, played)
 
 
 def growth_of_root(root, slope, x):

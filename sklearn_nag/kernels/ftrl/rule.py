@@ -24,7 +24,7 @@ from ..state.fading import fade_rows, learn_and_fade
 from ..state.fields import INPUTS, WEIGHT, Field, once
 from ..state.lifts import LARGEST, positive
 from ..state.model import LinearState
-from ..state.rule import LinearRule
+from ..state.rule import OneHeadRule
 
 # What is kept of each column; `State` says what weights are.
 FIELDS = (
@@ -35,15 +35,13 @@ FIELDS = (
 
 
 @dataclass(frozen=True)
-class Rule(LinearRule):
+class Rule(OneHeadRule):
     """A regulariser with its parameters.
 
     Attributes
     ----------
     regularizer : {"proximal", "l2", "entropy"}
         FTRL-Proximal, with a learning rate for each weight; lazy gradient descent; exponentiated gradient.
-    n_targets : int
-        Number of targets; each has one head.
     normalization : {"max", "rms", "auto", None}
         The scale ``s``; see `LinearRule`.
     eta : float
@@ -58,10 +56,6 @@ class Rule(LinearRule):
         Sum of the sizes of the weights, for "entropy".
     positive : bool
         Whether weights are not negative, for "entropy".
-    intercept : bool
-        Whether the last column is the constant 1, whose weight is free: neither penalised nor part of the ``radius``.
-    centred, target_unit, degree, coupled, clip, log_link, robust, outlying
-        See `LinearRule`.
     half_life : float
         After rows of how much weight what was learnt counts half; infinite for never.
     named_clearly : bool
@@ -76,7 +70,6 @@ class Rule(LinearRule):
     FIELDS: ClassVar[tuple[Field, ...]] = FIELDS
 
     regularizer: Literal["proximal", "l2", "entropy"]
-    n_targets: int
     normalization: Literal["max", "rms", "auto"] | None
     eta: float
     beta: float
@@ -85,28 +78,11 @@ class Rule(LinearRule):
     l2: float
     radius: float
     positive: bool
-    intercept: bool
-    centred: bool
-    target_unit: bool
-    degree: int
-    coupled: bool
-    clip: tuple[float, float] | Literal["targets"] | None = None
     constraint: Box | L2Ball | Simplex | WeightedL1Ball | None = None
-    log_link: bool = False
-    robust: bool = False
-    outlying: float = 32.0
     half_life: float = np.inf
     named_clearly: bool = False
 
-    experts = 1
-    mixed = True
-    lifted = True
-    penalised = False
     averaged = False
-
-    @property
-    def n_heads(self):
-        return self.n_targets
 
     @property
     def lazy(self):
@@ -137,11 +113,9 @@ class State(LinearState):
         ``sum c (x / s)^2`` over rows and columns.
     """
 
-    N: float = 0.0
+    CLOCKS: ClassVar[tuple[str, ...]] = (*LinearState.CLOCKS, "N")
 
-    def clocks(self):
-        """The numbers that rows count up, by name."""
-        return {**super().clocks(), "N": self.N}
+    N: float = 0.0
 
     def relift_targets(self, factor):
         """Multiply by ``factor`` the targets and what has their unit: for losses of degree 2, sums of gradients."""

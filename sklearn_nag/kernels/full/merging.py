@@ -7,8 +7,6 @@ as in `coordinatewise`, the functions that models play are averaged, and ``q`` b
 map of the rows changes the merged model, even where some models have seen rows outside of the span of others'.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np
@@ -24,7 +22,7 @@ def merge(states, base):
     exact = states[0].rule.update == "least_squares"
     how = {"move_origin": _move_rows, "move_targets": _move_values} if exact else {"move_origin": _unfold}
     with np.errstate(all="ignore"):
-        parts = prepare(states, base, relift=lambda state, index, lift: state.relift(index, lift), **how)
+        parts = prepare(states, base, **how)
         if parts is None:
             return None
         _merge_sums(parts, exact)
@@ -50,13 +48,11 @@ def _unfold(state, move):
     The factor is triangular no longer. Its constant column is that of the rows: that is what a move does to them.
     """
     columns, factor = state.columns, state.factor
+    columns.weight *= state.potential()[:, None]
     for values in (columns.weight, columns.past):
-        values *= state.potential()[:, None] if values is columns.weight else 1.0
         values[:] = solve(factor, values)
-    if move.any():
-        for values in (columns.weight, columns.past):
-            values[:, -1] -= values @ move
-        _move_rows(state, move)
+        values[:, -1] -= values @ move
+    _move_rows(state, move)
 
 
 def _merge_sums(parts, exact):

@@ -6,8 +6,6 @@ A row is added to the factor by one Givens rotation for each column. The same ro
 nothing is inverted, and no system is solved until somebody asks for weights.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..state.lifts import LARGEST, all_finite, lift, needs_lift

@@ -21,7 +21,7 @@ from ..state.fading import fade_rows, learn_and_fade
 from ..state.fields import DEVIATION, LARGEST_SEEN, LIFT, ORIGIN, PAST, WEIGHT, Field, always
 from ..state.lifts import LARGEST_POWER, TINY, positive
 from ..state.model import BoundedState
-from ..state.rule import LinearRule
+from ..state.rule import OneHeadRule
 
 ROUNDING = np.finfo(np.float64).eps
 SOME = 16.0 * ROUNDING  # of a value, times the number of columns: so much may be rounding once others are taken off
@@ -38,62 +38,38 @@ FIELDS = (
 
 
 @dataclass(frozen=True)
-class Rule(LinearRule):
+class Rule(OneHeadRule):
     """The update of Algorithm 2, or least squares.
 
     Attributes
     ----------
     update : {"potential", "least_squares"}
         Which of the two.
-    n_targets : int
-        Number of targets; each has one head.
     alpha : float
         The constant of the potential.
-    intercept : bool
-        Whether the last column is the constant 1.
     averaged : bool
         Whether to predict with the average of the weights; see `State`.
     half_life : float
         After rows of how much weight a row counts half; infinite for never, and for the potential.
     forecasts : bool
         Whether least squares play the forecaster, by ``S`` with the row, and not what they predict before it.
-    centred, target_unit, degree, coupled, clip, log_link, robust, outlying
-        See `LinearRule`.
     """
 
     not_zero: ClassVar[tuple[str, ...]] = ("alpha", "half_life")
     FIELDS: ClassVar[tuple[Field, ...]] = FIELDS
 
     update: Literal["potential", "least_squares"]
-    n_targets: int
     alpha: float
-    intercept: bool
     averaged: bool
-    centred: bool
-    target_unit: bool
-    degree: int
-    coupled: bool
-    clip: tuple[float, float] | Literal["targets"] | None = None
-    log_link: bool = False
-    robust: bool = False
-    outlying: float = 32.0
     half_life: float = np.inf
     forecasts: bool = False
 
-    experts = 1
-    mixed = True
-    lifted = True
-    penalised = False
     normalization = "rms"
     lazy = False
 
     @property
     def by_latest(self):
         return replace(self, averaged=False, forecasts=True)
-
-    @property
-    def n_heads(self):
-        return self.n_targets
 
 
 @dataclass(eq=False)
@@ -120,6 +96,8 @@ class State(BoundedState):
         ``Gamma``, the sum of ``c g^2 c x^T S^+ x``, and ``residual``, of least squares that do not forget: the root of
         the residual sum of squares, by what rotations leave of targets (Gentleman 1974).
     """
+
+    SMALL: ClassVar[tuple[str, ...]] = (*BoundedState.SMALL, "factor", "of_heads")
 
     factor: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
     of_heads: np.ndarray = field(default_factory=lambda: np.zeros((2, 0)))
@@ -149,10 +127,6 @@ class State(BoundedState):
         state.of_heads = np.zeros((2, rule.n_heads))
         return state
 
-    def small_arrays(self):
-        """Copies of the arrays that do not grow with the rows."""
-        return {**super().small_arrays(), "factor": self.factor.copy(), "of_heads": self.of_heads.copy()}
-
     def moved(self, places):
         """Raise, as what is kept of pairs of features cannot be moved as columns can."""
         raise NotImplementedError("what they keep is of all pairs of features")
@@ -166,11 +140,9 @@ class State(BoundedState):
             self.columns.weight *= factor
 
     def relift(self, index, new):
-        """Change the lifts of the columns at ``index``."""
-        subset = self.columns.take(index)
-        self.factor[:, index] *= np.minimum(new / subset.lift, 1.0)
-        subset.relift(self.rule, new)
-        self.columns.put(index, subset)
+        """As of any model; the factor is of lifted columns."""
+        self.factor[:, index] *= np.minimum(new / self.columns.lift[index], 1.0)
+        super().relift(index, new)
 
     def moments(self):
         """Mean and root mean square deviation of each column, lifted, the former relative to the first row."""

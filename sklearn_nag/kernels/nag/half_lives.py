@@ -85,6 +85,8 @@ class MixedState(State):
         Of the mixture.
     """
 
+    SMALL: ClassVar[tuple[str, ...]] = (*State.SMALL, "trusted", "heard")
+
     others: tuple = ()
     trusted: FixedShare = field(default_factory=lambda: FixedShare.new(1, 1, 0.0))
     heard: Targets = field(default_factory=lambda: Targets.new(1))
@@ -128,10 +130,6 @@ class MixedState(State):
                 model.floor = floor
         shares = np.broadcast_to(self.trusted.weights(), (self.rule.n_played, 1 + len(self.others)))
         return list(zip(shares.T, (first, *self.others)))
-
-    def small_arrays(self):
-        """Copies of the arrays that do not grow with the columns."""
-        return {**super().small_arrays(), "trusted": self.trusted.copy(), "heard": self.heard.copy()}
 
     def undo(self, named=None):
         """As of any model."""

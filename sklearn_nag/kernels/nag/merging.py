@@ -9,8 +9,6 @@ which each ``G`` counts as much as it is. Where one model alone has met a featur
 intercepts, which all rows have met, count by rows.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..state.lifts import TINY, positive

@@ -6,8 +6,6 @@ columns that it names. No sum is left to BLAS, whose order of summation depends 
 how a stream is cut, how many heads there are and how many threads run changes no bit.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from typing import NamedTuple
 
@@ -16,9 +14,9 @@ import numpy as np
 from ...losses import between
 from ..state.lifts import HIGHEST, TINY, all_finite, lift, positive
 from ..state.model import Diverged
-from ..vectorized.blocks import learn_by_column, learn_by_segments, learn_in_blocks
-from ..vectorized.columns import read_inputs, running, squared_lengths, visited_by, write_back
-from ..vectorized.targets import by_set, count_losses, group_losses, read_targets
+from ..vectorized.blocks import learn_by_segments, learn_in_blocks, learn_row_by_row, learn_segment
+from ..vectorized.columns import running, squared_lengths, write_back
+from ..vectorized.targets import by_set, group_losses
 from .rule import constrain, damping, ends_of, pace, settle
 
 
@@ -26,9 +24,10 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     """Learn rows of positive weight; see `sklearn_nag.kernels.learn`."""
     rows = X, y, sample_weight, order, predictions
     if state.rule.penalised:  # which is made up for at the rows that name a column, and rounds there
-        learn_in_blocks(partial(learn_by_segments, _learn_segment, settle=_settle), state, loss, *rows)
+        learn = partial(learn_segment, _play_and_learn)
+        learn_in_blocks(partial(learn_by_segments, learn, settle=_settle), state, loss, *rows)
     else:
-        learn_by_column(_learn_segment, state, loss, *rows)
+        learn_row_by_row(_play_and_learn, state, loss, *rows)
 
 
 class _Rates(NamedTuple):
@@ -65,27 +64,21 @@ def _read_rates(state, inputs, c):
     return _Rates(rate, N, shrinkage)
 
 
-def _learn_segment(state, columns, loss, x, absolute, y, c, played, by_column=False):
-    """Learn rows that need no new lift; ``by_column`` on the columns alone that each visits."""
-    named = visited_by(state.rule, columns, x)
-    inputs = read_inputs(state, columns, x, absolute, c, named if by_column else None)
+def _play_and_learn(state, columns, loss, inputs, target_rows, c, played):
+    """Learn the rows of a segment by their own predictions, and then play these."""
     rates = _read_rates(state, inputs, c)
-    first = state.rule.target_unit and state.t == 0
-    target_rows = read_targets(state, y, c, inputs.t)
     of_heads = target_rows.for_heads(state.rule.experts)
     heads = _Heads(state, columns, loss, inputs, rates, of_heads, c)
-    latest, behind = _descend(state, columns, heads, inputs, named, rates, target_rows.spread, c)
+    latest, behind = _descend(state, columns, heads, inputs, rates, target_rows.spread, c)
     latest += of_heads.mean_before
-    write_back(columns, inputs.before, -1)
-    state.t, state.N, state.shrinkage = float(inputs.t[-1]), float(rates.N[-1]), float(rates.shrinkage[-1])
-    if not (columns.finite() and all_finite(latest - behind)):
+    state.N, state.shrinkage = float(rates.N[-1]), float(rates.shrinkage[-1])
+    if not all_finite(latest - behind):
         raise Diverged
     play_rows(state, loss, of_heads, c, latest, behind, played)
-    count_losses(state, loss, target_rows, c, played, first)
 
 
-def _descend(state, columns, heads, inputs, named, rates, spread, c):
-    """One step for each row; ``named`` tells which columns a row visits, where others can wait.
+def _descend(state, columns, heads, inputs, rates, spread, c):
+    """One step for each row.
 
     Returns
     -------
@@ -99,7 +92,7 @@ def _descend(state, columns, heads, inputs, named, rates, spread, c):
     penalised, projected = rule.penalised, rule.projected
     for i in range(len(c)):
         if penalised:
-            _settle_penalty(state, columns, i, inputs, named, rates, spread)
+            _settle_penalty(state, columns, i, inputs, rates, spread)
         averaged, state.averaged = sums[i : i + 2]
         heads.visit(i)
         if heads.bounded:
@@ -300,13 +293,13 @@ def root_mean_square(gradients, sharing):
     return most * np.sqrt(np.add.reduce(groups * groups, axis=1) / sharing)
 
 
-def _settle_penalty(state, columns, i, inputs, named, rates, spread):
+def _settle_penalty(state, columns, i, inputs, rates, spread):
     """Shrink the weights by the penalty up to the row before ``i``, by the scales and units that held then."""
     write_back(columns, inputs.before, i)
     state.t, state.N, state.shrinkage = float(inputs.t[i]), float(rates.N[i]), rates.shrinkage[i]
     if spread is not None:
         last, state.targets.spread[:] = state.targets.spread.copy(), spread[i]
-    _settle(state, columns, None if named is None else named[i])
+    _settle(state, columns, None if inputs.named is None else inputs.named[i])
     if spread is not None:
         state.targets.spread[:] = last
 

@@ -70,22 +70,8 @@ class Rule(LinearRule):
         Whether that share follows the losses of the two instead, by AdaHedge.
     plays_latest : bool
         Whether the latest weights alone are played, whatever predicts.
-    centred : bool
-        Whether ``x`` stands for the deviation from the running mean, and ``s`` for its size.
     importance_aware : bool
         Whether a step is the limit of infinitely many small ones, for losses that have a ``move``.
-    target_unit : bool
-        Whether the unit of the targets is learnt and, with an intercept, their origin.
-    degree : int
-        ``y -> a y`` multiplies the loss by ``a ** degree``; for ``target_unit``.
-    robust : bool
-        Whether the derivatives of the loss are bounded; see `LinearRule`.
-    outlying : float
-        What a target counts as at most, then.
-    coupled : bool
-        Whether the loss compares the heads of an expert with one another.
-    log_link : bool
-        Whether predictions are logarithms of what is predicted; see `LinearRule`.
     experts : int
         Heads for each target. Heads of an expert lie side by side.
     mixed : bool
@@ -102,7 +88,7 @@ class Rule(LinearRule):
     named_clearly : bool
         Whether clearly more than half of the rows have to name a column for it to become frequent while the model
         forgets, not just half.
-    clip : tuple of float, "targets" or None
+    centred, target_unit, degree, robust, outlying, coupled, log_link, clip
         See `LinearRule`.
     constraint : set of `sklearn_nag.constraints` or None
         Where ``u`` of the features is held, in units of the target: projected after each step in the metric of the
@@ -250,6 +236,9 @@ class State(JudgedState):
         Powers of two; ``g' = g * gradient_lift``.
     """
 
+    CLOCKS: ClassVar[tuple[str, ...]] = (*JudgedState.CLOCKS, "N", "extra", "shrinkage")
+    SMALL: ClassVar[tuple[str, ...]] = (*JudgedState.SMALL, "mixture", "gradient_lift")
+
     N: float = 0.0
     extra: float = 0.0  # also of models that were saved by earlier versions
     shrinkage: float = 0.0
@@ -265,16 +254,6 @@ class State(JudgedState):
         if isinstance(rule.constraint, Simplex) and n_features > 0 and not rule.target_unit:
             state.columns.weight[:, :n_features] = rule.constraint.radius / n_features
         return state
-
-    def small_arrays(self):
-        """Copies of the arrays that do not grow with the columns."""
-        return {
-            **super().small_arrays(), "mixture": self.mixture.copy(), "gradient_lift": self.gradient_lift.copy(),
-        }  # fmt: skip
-
-    def clocks(self):
-        """The numbers that rows count up, by name."""
-        return {**super().clocks(), "N": self.N, "extra": self.extra, "shrinkage": self.shrinkage}
 
     def relift_targets(self, factor):
         """Multiply by ``factor`` the targets and what has their unit: weights and, for losses of degree 2, slopes."""

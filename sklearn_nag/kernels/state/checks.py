@@ -5,8 +5,6 @@ model has been loaded. What a model must look like nobody writes down a second t
 the annotations of its class, names and shapes of arrays those of ``State.new``, and ranges those of `fields`.
 """
 
-from __future__ import annotations
-
 import types
 import typing
 from dataclasses import fields, is_dataclass
@@ -49,8 +47,7 @@ def check(state: Any) -> None:
         check(state.whole())
         return
     check_layout(state)
-    numbers = [*((name, getattr(state, name)) for name in state.clocks()), ("targets.lift", state.targets.lift)]
-    for name, value in numbers:
+    for name, value in {**state.clocks(), "targets.lift": state.targets.lift}.items():
         check_number(name, value)
     _check_columns(state)
     for name, values in _parts(state):

@@ -4,8 +4,6 @@ Where what was learnt fades, that of rare columns does so unseen: it is kept in 
 Else each row would cost as much as there are columns, of which it names a few.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
@@ -436,12 +434,17 @@ class Columns:
         """Whether no number has left the range of float64."""
         return all_finite(self.table) and all_finite(self.apart)
 
-    def relift(self, rule, new):
-        """Change the lifts and rescale the fields. A lift that rises finds only zeros in its column: see `lifts`."""
-        ratio = np.minimum(new / self.lift, 1.0)
-        self.lift[:] = new
+    def relift(self, rule, index, new):
+        """Change the lifts of the columns at ``index``, and rescale their fields.
+
+        A lift that rises finds only zeros in its column: see `lifts`.
+        """
+        subset = self.take(index)
+        ratio = np.minimum(new / subset.lift, 1.0)
+        subset.lift[:] = new
         powers = {field.name: field.lift_power(rule) for field in self.declared(rule)}
-        self.multiply({name: ratio**power for name, power in powers.items() if power})
+        subset.multiply({name: ratio**power for name, power in powers.items() if power})
+        self.put(index, subset)
 
     def multiply(self, factors, moved=0.0):
         """Multiply fields by ``factors``, by name, after ``moved`` times the weights has been taken from ``past``.

@@ -6,8 +6,6 @@ leave the range of float64. So the state fades: all sums are multiplied by the s
 change by that; what comes after counts for more.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...losses import NOTHING

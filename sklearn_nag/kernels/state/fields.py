@@ -4,8 +4,6 @@ A family lists the fields that its models may have, in the order of the table, a
 of `INPUTS`, which know of features alone, and its own. ``x'`` below is ``x * lift``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 

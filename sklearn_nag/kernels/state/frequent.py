@@ -6,8 +6,6 @@ makes no difference. There are few of them: the sum over all columns of the shar
 mean number of entries of a row.
 """
 
-from __future__ import annotations
-
 import functools
 
 import numpy as np
@@ -73,13 +71,12 @@ def switch(rule, columns, index, t):
         ratio = np.where(kept, after / positive(before), 1.0)
         move = np.where(kept, mean, 0.0)
         for _ in range(rule.weight_power):
-            subset.weight[:] *= ratio
-            if subset.past is not None:
-                subset.past[:] *= ratio
             move = move / positive(after)
         move = np.where(begins, move, -move)
-        if rule.intercept:
-            columns.weight[:, -1] += (subset.weight * move).sum(axis=1)
-            if subset.past is not None:
-                columns.past[:, -1] += (subset.past * move).sum(axis=1)
+        for name in {"weight", "past"}.intersection(columns.names):
+            values = getattr(subset, name)
+            for _ in range(rule.weight_power):
+                values *= ratio
+            if rule.intercept:
+                getattr(columns, name)[:, -1] += (values * move).sum(axis=1)
     columns.put(index, subset)

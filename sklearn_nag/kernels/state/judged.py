@@ -1,9 +1,8 @@
 """Models that predict by their latest weights and by the average of those they had, as each has been right so far."""
 
-from __future__ import annotations
-
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -12,10 +11,6 @@ from .mixture import Mixture
 from .model import LinearState
 
 ROUND = 32  # rows after which the share of the latest weights changes: exponentials cost more than a narrow row
-
-
-def _no_mixture():
-    return Mixture(np.zeros((0, 2)), np.zeros(0))
 
 
 @dataclass(eq=False)
@@ -32,13 +27,17 @@ class JudgedState(LinearState):
         Number of these rows.
     """
 
-    trust: Mixture = field(default_factory=_no_mixture)
-    due: np.ndarray = field(default_factory=lambda: np.zeros((0, 2)))
+    CLOCKS: ClassVar[tuple[str, ...]] = (*LinearState.CLOCKS, "waiting")
+    SMALL: ClassVar[tuple[str, ...]] = (*LinearState.SMALL, "trust", "due")
+
+    trust: Any = None  # until `begin_to_judge`
+    due: Any = None
     waiting: float = 0.0
 
-    def __setstate__(self, saved):  # those of earlier versions have a fixed share of the latest weights
-        unjudged = {"trust": _no_mixture(), "due": np.zeros((0, 2)), "waiting": 0.0}
-        super().__setstate__(saved if unjudged.keys() & saved.keys() else {**unjudged, **saved})
+    def __setstate__(self, saved):
+        super().__setstate__(saved)
+        if not {"trust", "due", "waiting"} & saved.keys():  # of earlier versions, with a fixed share of the latest
+            self.begin_to_judge(self.rule)
 
     @classmethod
     def new(cls, rule, n_features):
@@ -57,14 +56,6 @@ class JudgedState(LinearState):
         if rule.n_judged != self.rule.n_judged:
             self.begin_to_judge(rule)
         super().adopt(rule)
-
-    def small_arrays(self):
-        """Copies of the arrays that do not grow with the columns."""
-        return {**super().small_arrays(), "trust": self.trust.copy(), "due": self.due.copy()}
-
-    def clocks(self):
-        """The numbers that rows count up, by name."""
-        return {**super().clocks(), "waiting": self.waiting}
 
     def judged_heads(self, which):
         """``trust`` and ``due`` of some of those that are judged, by name; nothing where the rule does not judge."""

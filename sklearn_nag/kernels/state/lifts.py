@@ -5,8 +5,6 @@ brings the largest value seen near 1. The lift of a column is 1 until a value ot
 is between 2**-64 and 2**64; else it is set anew. After that it only falls, at most fourteen times.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...losses import between

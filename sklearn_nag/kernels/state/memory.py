@@ -1,7 +1,5 @@
 """Whether there is room for what somebody asks for, so that it can be refused before anything is allocated."""
 
-from __future__ import annotations
-
 import math
 import os
 

@@ -5,8 +5,6 @@ difference to it. What is a sum is ``base + sum(model - base)``. Squares of devi
 the parts (Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances", 1979).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,12 +64,8 @@ class Parts:
         -------
         ndarray of shape (n_heads,)
         """
-        levels = np.array(
-            [
-                weight[:, -1] + intercept_move(state, self.merged, weight)
-                for state, weight in zip(self.states, weights, strict=True)
-            ]
-        )
+        pairs = zip(self.states, weights, strict=True)
+        levels = np.array([weight[:, -1] + intercept_move(state, self.merged, weight) for state, weight in pairs])
         shares = np.array([np.broadcast_to(share, levels.shape[1:]) for share in shares])
         mean = np.add.reduce(shares * levels)
         if not self.merged.rule.log_link:
@@ -103,13 +97,6 @@ def intercept_move(state, other, weight):
     return move - weight @ (state.mean_from_origin() - other.mean_from_origin())
 
 
-def relift_columns(state, index, lift):
-    """Change the lifts of the columns at ``index``, and all that is multiplied by them."""
-    subset = state.columns.take(index)
-    subset.relift(state.rule, lift)
-    state.columns.put(index, subset)
-
-
 def move_columns(state, move):
     """Count columns from an origin that is less by ``move``."""
     state.columns.sum += state.t * move
@@ -126,10 +113,10 @@ def move_targets(state, origin):
     targets.origin[:] = origin
 
 
-def prepare(states, base, relift=relift_columns, move_origin=move_columns, move_targets=move_targets):
+def prepare(states, base, move_origin=move_columns, move_targets=move_targets):
     """`Parts`, of copies, of models by one rule; None where at most one has learnt anything after ``base``.
 
-    The callables are what a family does to a copy when lifts change, and the origins of columns and targets.
+    The callables are what a family does to a copy when the origins of columns and targets change.
     """
     rule, n_features = states[0].rule, states[0].n_features
     empty = rule.State.new(rule, n_features)
@@ -149,7 +136,7 @@ def prepare(states, base, relift=relift_columns, move_origin=move_columns, move_
         for state in everyone:
             index = np.flatnonzero(state.columns.lift != lift)
             if index.size:
-                relift(state, index, lift[index])
+                state.relift(index, lift[index])
     origin, target_origin = None, _least([state.targets.origin for state in first])
     if base.columns.origin is not None:
         origin = _least([state.columns.origin for state in first])
@@ -218,9 +205,7 @@ def _squared_deviations(state):
 def _merge_frequent(parts):
     """Tell frequent columns from rare ones, by all rows; see `frequent`."""
     merged, columns = parts.merged, parts.merged.columns
-    named = parts.total(
-        lambda state: np.where(state.columns.frequent, state.t - state.columns.tally, state.columns.tally)
-    )
+    named = parts.total(lambda state: state.rows_of_each())
     if not merged.rule.selective:
         columns.tally[:] = named
         return

@@ -1,7 +1,5 @@
 """Exponential weights: how much each of several experts is trusted."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .lifts import LARGEST, positive
@@ -70,8 +68,6 @@ class Mixture:
 
     def weights(self):
         """Share of each expert, of the shape of ``excess``; while there is no gap, the leaders share alike."""
-        if self.excess.shape[1] == 1:
-            return np.ones(self.excess.shape)
         gap = self.gap[:, None]
         with np.errstate(all="ignore"):
             power = np.where(gap > 0, -np.log(self.excess.shape[1]) * (self.excess / gap), -np.inf)

@@ -9,8 +9,6 @@ relative to the first one, predictions are counted from their running mean, step
 standard deviation.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -80,6 +78,8 @@ class LinearState:
         "floor": None,
     }  # fmt: skip
 
+    CLOCKS: ClassVar[tuple[str, ...]] = ("t", "averaged", "age", "faded")  # numbers that rows count up
+    SMALL: ClassVar[tuple[str, ...]] = ("loss", "targets")  # arrays beside the columns
     others = ()  # models that learn the same rows beside it
 
     rule: Any
@@ -203,11 +203,8 @@ class LinearState:
         if self.rule.bounded and (np.ndim(self.rule.constraint.low) or np.ndim(self.rule.constraint.high)):
             raise NotImplementedError("each has bounds of its own, which are for its place")
         n_features = self.n_features
-        begun = type(self).new(self.rule, n_features).columns
         columns = Columns.new(self.rule, self.columns.lift.size, like=self.columns)
         before = self.columns.plain().whole()
-        for name in begun.names:
-            getattr(columns, name)[...] = getattr(begun, name)
         kept = np.flatnonzero(places >= 0)
         columns.put_whole(places[kept], before[:, kept])
         columns.put_whole(slice(n_features, None), before[:, n_features:])
@@ -232,11 +229,9 @@ class LinearState:
             The most entries that a row to come has; see `most_followed`.
         """
         if self.frequent is None:
-            columns = self.columns
             features = slice(0, self.n_features)
-            is_frequent, tally = columns.frequent[features] > 0, columns.tally[features]
-            mean = (np.where(is_frequent, self.t - tally, tally) / max(self.t, TINY)).sum()
-            self.frequent = np.flatnonzero(is_frequent), int(np.ceil(mean))
+            mean = (self.rows_of_each()[features] / max(self.t, TINY)).sum()
+            self.frequent = np.flatnonzero(self.columns.frequent[features]), int(np.ceil(mean))
         features, most = self.frequent
         self.frequent = features, max(most, entries)
         return features
@@ -250,12 +245,12 @@ class LinearState:
         self.frequent = features, self.frequent[1]
 
     def small_arrays(self):
-        """Copies of the arrays that do not grow with the columns."""
-        return {"loss": self.loss.copy(), "targets": self.targets.copy()}
+        """Copies of the arrays beside the columns, by name."""
+        return {name: getattr(self, name).copy() for name in self.SMALL}
 
     def clocks(self):
         """The numbers that rows count up, by name."""
-        return {"t": self.t, "averaged": self.averaged, "age": self.age, "faded": self.faded}
+        return {name: getattr(self, name) for name in self.CLOCKS}
 
     def renew_columns(self):
         """Let the table of the columns have all as it is, where what had faded unseen could leave the range."""
@@ -289,6 +284,10 @@ class LinearState:
             if 2 * len(named) > n:
                 named = None
         return Undo(self, named)
+
+    def relift(self, index, new):
+        """Change the lifts of the columns at ``index``, and all that is multiplied by them."""
+        self.columns.relift(self.rule, index, new)
 
     # -- targets so large that sums of them would overflow
 
@@ -423,17 +422,17 @@ class LinearState:
 
         ``size`` is what `size` returns, where it has been called already.
         """
-        if self.rule.normalization is None:
-            return np.ones_like(self.columns.largest)
-        if self.rule.normalization == "max" and not self.rule.centred:
-            return self.columns.largest.copy()
         with np.errstate(over="ignore"):
             return np.minimum((self.size() if size is None else size) / self.columns.lift, LARGEST)
 
-    def share_of_rows(self):
-        """Share of the rows in which each column is not 0, by rules that count these."""
+    def rows_of_each(self):
+        """Total weight of the rows in which each column is not 0, by rules that count these."""
         tally = self.columns.tally
-        return np.where(self.columns.frequent > 0, self.t - tally, tally) / self.t
+        return np.where(self.columns.frequent > 0, self.t - tally, tally)
+
+    def share_of_rows(self):
+        """Share of these rows."""
+        return self.rows_of_each() / self.t
 
     def size(self):
         """Scale of each column, lifted."""
@@ -627,6 +626,8 @@ class BoundedState(LinearState):
         The largest weight of a row.
     """
 
+    SMALL: ClassVar[tuple[str, ...]] = (*LinearState.SMALL, "largest_gradient")
+
     largest_gradient: np.ndarray = field(default_factory=lambda: np.zeros(0))
     largest_weight: float = 0.0
 
@@ -641,10 +642,6 @@ class BoundedState(LinearState):
         """Multiply by ``factor`` the targets and whatever has their unit; weights are kept without it."""
         super().relift_targets(factor)
         self.largest_gradient = self.largest_gradient * factor ** (self.rule.degree - 1)
-
-    def small_arrays(self):
-        """Copies of the arrays that do not grow with the columns."""
-        return {**super().small_arrays(), "largest_gradient": self.largest_gradient.copy()}
 
 
 class Undo:

@@ -9,8 +9,6 @@ It is for rules that change only the columns that a row names, and for models wh
 `is_placed`.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -23,12 +21,7 @@ from .model import LinearState, sparse_weights_of
 
 LARGE = 2**30  # numbers, 8 GiB of them: of so many or more no table is made
 AT_ONCE = 2**22  # numbers of the columns that are taken out at a time
-SAVED = (
-    "common",
-    "store",
-    "features",
-    "n_features",
-)  # what is saved; features in order, as their columns
+SAVED = "common", "store", "features", "n_features"  # what is saved; features in order, as their columns
 # What the model of no features that is kept besides has to say about all of it.
 OF_ALL = frozenset({
     "averaged", "clip_range", "clocks", "eta0_weights", "goes_on_by", "in_unit_of_loss", "is_among_targets", "loss",
@@ -263,24 +256,15 @@ class PlacedState:
 
         These are so many at a time as take little memory.
         """
-        X, most = sparse.csr_array(X), AT_ONCE // len(self.store.table)
-        at_once = next(pieces_of(X, most)).stop == X.shape[0]
-        if order is not None and (not at_once or len(order) < X.shape[0]):
+        X = sparse.csr_array(X)
+        if order is not None:
             X, y, sample_weight = X[order], y[order], None if sample_weight is None else sample_weight[order]
-            order = None
-        if at_once:
-            self._learn(learn_rows, loss, X, y, sample_weight, order, predictions)
-            return
-        for rows in pieces_of(X, most):
+        for rows in pieces_of(X, AT_ONCE // len(self.store.table)):
             weight, played = (None if values is None else values[rows] for values in (sample_weight, predictions))
-            self._learn(learn_rows, loss, X[rows], y[rows], weight, None, played)
-
-    def _learn(self, learn_rows, loss, X, y, sample_weight, order, predictions):
-        """As `learn`, all rows at once."""
-        features, X = named_by(X, self.centred)
-        part = self.part(features, "F")
-        learn_rows(part, loss, X, y, sample_weight, order=order, predictions=predictions)
-        self.put(features if X.nnz or len(self.centred) else features[:0], part)
+            features, some = named_by(X[rows], self.centred)
+            part = self.part(features, "F")
+            learn_rows(part, loss, some, y[rows], weight, predictions=played)
+            self.put(features if some.nnz or len(self.centred) else features[:0], part)
 
     def adopt(self, rule):
         """As `LinearState.adopt`."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -174,3 +175,39 @@ class LinearRule:
     def n_groups(self):
         """Number of groups of targets within which experts are trusted alike."""
         return 1 if self.coupled else self.n_targets
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneHeadRule(LinearRule):
+    """Base of the rules by which each target has one head, and that take from a loss what `LinearRule` says of it.
+
+    Attributes
+    ----------
+    n_targets : int
+        Number of targets, and of heads.
+    intercept : bool
+        Whether the last column is the constant 1, whose weight is free: neither penalised nor held with the others.
+    centred, target_unit, degree, coupled, clip, log_link, robust, outlying
+        See `LinearRule`.
+    """
+
+    n_targets: int
+    intercept: bool
+    centred: bool
+    target_unit: bool
+    degree: int
+    coupled: bool
+    clip: tuple[float, float] | Literal["targets"] | None = None
+    log_link: bool = False
+    robust: bool = False
+    outlying: float = 32.0
+
+    experts = 1
+    mixed = True
+    lifted = True
+    penalised = False
+
+    @property
+    def n_heads(self):
+        """Number of weight vectors."""
+        return self.n_targets

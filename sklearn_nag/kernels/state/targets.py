@@ -1,7 +1,5 @@
 """What is learnt of the targets."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...losses import FARTHEST, ZERO
@@ -56,15 +54,8 @@ class Targets:
     """
 
     def __init__(self, table, lift=1.0):
-        vars(self).clear()  # of views of another table
         self.table, self.lift = table, lift
-
-    def __getattr__(self, name: str) -> np.ndarray:
-        """The view for an attribute, made when it is first asked for, as small calls ask for few."""
-        if name not in FIELDS:
-            raise AttributeError(name)
-        view = vars(self)[name] = self.table[FIELDS.index(name)]
-        return view
+        self.origin, self.sum, self.spread, self.low, self.high, self.growth = table
 
     @classmethod
     def new(cls, n_targets):

@@ -1,7 +1,5 @@
 """Rows in blocks: as many at a time as fit a cache, and of sparse ones few, or one."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np
@@ -9,8 +7,8 @@ import numpy as np
 from ..state.columns import renumbered
 from ..state.lifts import all_finite
 from ..state.model import Diverged
-from .columns import raise_lifts, read_inputs, switch_frequent, visited_by, write_back
-from .targets import clip_played, count_losses, read_classes, read_targets
+from .columns import raise_lifts, read_inputs, switch_frequent, write_back
+from .targets import count_losses, read_classes, read_targets
 
 _BLOCK = 2**15  # entries of a dense block: 256 KiB
 _SPARSE_ROWS = 1024
@@ -55,30 +53,24 @@ def learn_in_blocks(learn_block, state, loss, X, y, sample_weight, order, predic
                 raise Diverged
 
 
-def learn_by_column(learn_segment, *args):
+def learn_row_by_row(play_and_learn, *args):
     """As `learn_in_blocks`, where sparse rows share blocks; the rest of the arguments is that of it.
 
-    ``learn_segment(..., by_column)`` learns rows that need no new lift; if told so, on the columns that each visits.
+    ``play_and_learn(state, columns, loss, inputs, target_rows, c, played)`` plays each row of a segment, within the
+    range of predictions, and then learns it.
     """
-    learn, together = (partial(learn_by_segments, partial(learn_segment, by_column=own)) for own in (False, True))
+    learn, together = (
+        partial(learn_by_segments, partial(learn_segment, play_and_learn, by_column=own)) for own in (False, True)
+    )
     learn_in_blocks(learn, *args, together)
 
 
-def learn_row_by_row(play_and_learn, *args):
-    """As `learn_by_column`, where rows of a segment have nothing in common but what is read of inputs and targets.
-
-    ``play_and_learn(state, columns, loss, inputs, target_rows, c, played)`` plays ``sum u z`` for each row, in units of
-    the target, and then learns it.
-    """
-    learn_by_column(partial(_learn_segment, play_and_learn), *args)
-
-
-def _learn_segment(play_and_learn, state, columns, loss, x, absolute, y, c, played, by_column):
-    inputs = read_inputs(state, columns, x, absolute, c, visited_by(state.rule, columns, x) if by_column else None)
+def learn_segment(play_and_learn, state, columns, loss, x, absolute, y, c, played, by_column=False):
+    """Learn rows that need no new lift; ``by_column`` on the columns alone that each visits."""
+    inputs = read_inputs(state, columns, x, absolute, c, by_column)
     first = state.rule.target_unit and state.t == 0
     target_rows = read_targets(state, y, c, inputs.t)
     play_and_learn(state, columns, loss, inputs, target_rows, c, played)
-    clip_played(target_rows, played)
     write_back(columns, inputs.before, -1)
     state.t = float(inputs.t[-1])
     if not columns.finite():

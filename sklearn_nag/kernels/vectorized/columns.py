@@ -1,7 +1,5 @@
 """What rows do to columns in all families: lifts, means, scales and ``z``."""
 
-from __future__ import annotations
-
 import itertools
 from typing import NamedTuple
 
@@ -39,9 +37,7 @@ def _raise_lifts_for(rule, columns, absolute, before=None):
     if needs.size:
         if before is not None:
             before()
-        subset = columns.take(needs)
-        subset.relift(rule, lift(absolute[needs]))
-        columns.put(needs, subset)
+        columns.relift(rule, needs, lift(absolute[needs]))
 
 
 def switch_frequent(state, columns, x, c, start, before=None):
@@ -125,6 +121,8 @@ class Inputs(NamedTuple):
         ``x`` over its scale.
     sizes : as ``x``
         Scales after each row has been counted, multiplied by the lifts.
+    named : ndarray of bool of shape (n_rows, n_columns), or None
+        Whether each row visits each column; None where no column can wait for a row that names it.
     visited : list of ndarray or None
         Places of the columns that each row visits.
     rare : as ``x``, or None
@@ -136,16 +134,18 @@ class Inputs(NamedTuple):
     x: np.ndarray | list
     z: np.ndarray | list
     sizes: np.ndarray | list
+    named: np.ndarray | None
     visited: list | None = None
     rare: np.ndarray | list | None = None
 
 
-def read_inputs(state, columns, x, absolute, c, visited=None):
-    """Make the `Inputs` of rows that need no new lift; ``visited`` is a mask of what each row visits, if that is all.
+def read_inputs(state, columns, x, absolute, c, by_column=False):
+    """Make the `Inputs` of rows that need no new lift; ``by_column`` tells to make them of visited columns alone.
 
     Sums over rows run over whole columns. Scales, whose roots take longer, are made of the visited entries alone.
     """
     rule = state.rule
+    named = are_there(rule, columns, x) if rule.lazy else None
     t = running(np.add, state.t, c)
     before = {"largest": running(np.maximum, columns.largest, absolute)}
     lifted = x * columns.lift if rule.lifted else x
@@ -181,25 +181,26 @@ def read_inputs(state, columns, x, absolute, c, visited=None):
         shown = np.where(is_frequent, np.abs(lifted), 0.0) if rule.selective else np.abs(lifted)
         before["deviation"] = running(np.maximum, columns.deviation, shown)
     time = t[1:, None]
-    if visited is not None:  # from here on all is flat: an entry of a row after another
-        entries = np.flatnonzero(visited)
+    if by_column:  # from here on all is flat: an entry of a row after another
+        entries = np.flatnonzero(named)
         rows, places = np.divmod(entries, x.shape[1])
         time, x, lifted, lift = t[1:].take(rows), x.take(entries), lifted.take(entries), lift.take(places)
         is_frequent = None if is_frequent is None else is_frequent.take(places)
 
     def after(name):
         """A field with each row."""
-        return before[name][1:] if visited is None else before[name][1:].take(entries)
+        return before[name][1:].take(entries) if by_column else before[name][1:]
 
     sizes = _sizes(rule, after, time, lift, is_frequent, x.shape)
     z = x if rule.normalization is None and not rule.centred else lifted / positive(sizes)
     rare = np.where(is_frequent, 0.0, sizes) ** 2 if rule.damps and not is_frequent.all() else None
-    if visited is None:
-        return Inputs(t, before, lifted, z, sizes, None, rare)
+    if not by_column:
+        return Inputs(t, before, lifted, z, sizes, named, None, rare)
     ends = np.searchsorted(rows, np.arange(len(c) + 1)).tolist()
     of_rows = [slice(*pair) for pair in itertools.pairwise(ends)]
     of_entries = [lifted, z, sizes, places] if rare is None else [lifted, z, sizes, places, rare]
-    return Inputs(t, before, *([values[some] for some in of_rows] for values in of_entries))
+    lifted, z, sizes, *others = ([values[some] for some in of_rows] for values in of_entries)
+    return Inputs(t, before, lifted, z, sizes, named, *others)
 
 
 def _sizes(rule, after, time, lift, is_frequent, shape):
@@ -236,11 +237,6 @@ def squared_lengths(inputs):
     if inputs.visited is None:
         return np.add.reduce(inputs.z * inputs.z, axis=1)
     return np.array([np.add.reduce(z * z) for z in inputs.z])
-
-
-def visited_by(rule, columns, x):
-    """Mask of the columns that each row visits; None where no column can wait for a row that names it."""
-    return are_there(rule, columns, x) if rule.lazy else None
 
 
 def are_there(rule, columns, x):

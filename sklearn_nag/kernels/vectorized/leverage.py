@@ -1,7 +1,5 @@
 """How far rows are from those that a model has learnt, in the scales of its columns."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy import sparse
 

@@ -1,7 +1,5 @@
 """Decision values of a model, in NumPy whatever the backend."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy import sparse
 
@@ -185,17 +183,13 @@ def contributions(state, X):
             return [np.nan_to_num(part, nan=0.0, posinf=LARGEST, neginf=-LARGEST) for part in parts]
         intercept = state.linear()[1]
         lift, size = state.columns.lift[X.indices], positive(state.size())[X.indices]
-        z = X.data * lift / size
-        ends = X.indptr[1:] + np.arange(1, X.shape[0] + 1)
-        is_rest = np.zeros(X.nnz + X.shape[0], dtype=bool)
-        is_rest[ends - 1] = True
-        indices, indptr = np.full(is_rest.size, X.shape[1]), np.concatenate([[0], ends])
-        indices[~is_rest] = X.indices
+        z, of_each_row = X.data * lift / size, np.arange(X.shape[0] + 1)
         parts = []
         for weight, constant in zip(u, intercept):
-            data = np.full(is_rest.size, constant)
-            data[~is_rest] = np.clip(z * weight[X.indices], -LARGEST, LARGEST)
-            parts.append(sparse.csr_array((data, indices.copy(), indptr.copy()), shape=(X.shape[0], X.shape[1] + 1)))
+            data = np.clip(z * weight[X.indices], -LARGEST, LARGEST)
+            of_features = sparse.csr_array((data, X.indices, X.indptr), X.shape)
+            rest = np.full(X.shape[0], constant), np.zeros(X.shape[0], X.indices.dtype), of_each_row
+            parts.append(sparse.hstack([of_features, sparse.csr_array(rest, (X.shape[0], 1))], format="csr"))
         return parts
 
 

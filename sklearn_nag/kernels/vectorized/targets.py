@@ -1,7 +1,5 @@
 """What rows teach of the targets, and what is made of them: numbers for classes, units, losses."""
 
-from __future__ import annotations
-
 import math
 from itertools import accumulate
 from typing import NamedTuple
