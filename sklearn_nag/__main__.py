@@ -17,7 +17,6 @@ image, and says where that is kept.
 
 from __future__ import annotations
 
-import argparse
 import io
 import sys
 from pathlib import Path
@@ -30,7 +29,7 @@ from ._main_job.measures import OF_CLASSES, OF_QUANTITIES
 from ._main_job.page import page
 from ._main_job.predicting import main as predict
 from ._main_job.rates import bundled_tasks
-from ._main_job.tables import Choices, add_choices, kinds_of, read_own
+from ._main_job.tables import Choices, add_choices, kinds_of, new_parser, read_own
 from ._main_job.training import main as train
 from ._main_job.warm_up import main as warm_up
 
@@ -41,9 +40,7 @@ OF_BOTH = {"csv", "target", "figure", "folds", "jobs"}  # options of a file, and
 
 def parse(arguments):
     """Command-line options."""
-    parser = argparse.ArgumentParser(
-        prog=PROGRAM, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = new_parser(PROGRAM, __doc__)
     add = parser.add_argument
     add("csv", nargs="?", type=Path, help="CSV file with a header; bundled data sets without it")
     add("--target", metavar="NAME", help="column of the CSV file to predict")

@@ -8,7 +8,6 @@ in parts, in a folder beside the file until all are there: after a crash the sam
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import hashlib
 import io
@@ -33,6 +32,7 @@ from ..streams._fit import progress_bar
 from ..streams._read import SIZES, IfThere
 from ..streams._sources import find_paths, format_of, import_pyarrow
 from ..streams._whole import check_writable, clear_beside, write_whole
+from .tables import new_parser
 from .training import SUFFIXES, WHAT_FILES_DO, add_reading, import_skops, in_a_line, noting, reading
 
 PROGRAM = "python -m sklearn_nag predict"
@@ -46,9 +46,7 @@ NEW = {  # columns, by what makes them
 
 def parse(arguments):
     """Command-line options."""
-    parser = argparse.ArgumentParser(
-        prog=PROGRAM, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = new_parser(PROGRAM, __doc__)
     add = parser.add_argument
     add("model", type=Path, help=f"file of the model: {', '.join(SUFFIXES)}; use only files that you trust")
     add("--out", type=Path, required=True, metavar="FILE", help="where to write predictions: .csv or .parquet")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import ast
 import csv
 import re
@@ -133,6 +134,11 @@ def _at_most(most_rows, rows, are_in_order, notes):
     notes.append(f"  {most_rows} {'the latest rows taken' if are_in_order else 'rows drawn at random'} (--rows)")
     taken = rows.tail(most_rows) if are_in_order else rows.sample(most_rows, random_state=0)
     return taken, f" in the {most_rows} rows taken (--rows)"
+
+
+def new_parser(program, text):
+    """A parser of options, whose help has a text as it stands."""
+    return argparse.ArgumentParser(prog=program, description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
 
 
 def add_choices(add):

@@ -10,7 +10,6 @@ numbers, amounts written as words, and days in digits are errors. --as says whic
 
 from __future__ import annotations
 
-import argparse
 import ast
 import pickle
 import re
@@ -35,7 +34,7 @@ from ..streams import Batches, fit_stream, read_batches
 from ..streams._read import ROWS_SHOWN, TARGETS_ALONE, IfThere
 from ..streams._sources import FORMATS, find_paths, suffixes
 from ..streams._whole import check_writable, clear_beside, write_whole
-from .tables import LEADING_ZERO, MOST_CLASSES, add_choices, as_options, kinds_of
+from .tables import LEADING_ZERO, MOST_CLASSES, add_choices, as_options, kinds_of, new_parser
 
 PROGRAM = "python -m sklearn_nag train"
 ESTIMATORS = [f"{family}{task}" for family in ("NAG", "ScaleInvariant", "FTRL") for task in ("Classifier", "Regressor")]
@@ -47,9 +46,7 @@ WHAT_FILES_DO = (ValueError, OSError, EOFError, ImportError, NotImplementedError
 
 def parse(arguments):
     """Command-line options."""
-    parser = argparse.ArgumentParser(
-        prog=PROGRAM, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = new_parser(PROGRAM, __doc__)
     add = parser.add_argument
     add("--target", metavar="NAME", help="column to predict; not for svmlight, where each line begins with it")
     add_choices(add)

@@ -7,7 +7,6 @@ nothing is compiled, and it says so.
 
 from __future__ import annotations
 
-import argparse
 import itertools
 
 import numpy as np
@@ -15,6 +14,7 @@ from scipy import sparse
 
 from .. import config_context, estimators, kernels
 from .report import progress
+from .tables import new_parser
 from .training import ESTIMATORS, parameter
 
 PROGRAM = "python -m sklearn_nag warm-up"
@@ -22,9 +22,7 @@ PROGRAM = "python -m sklearn_nag warm-up"
 
 def parse(arguments):
     """Command-line options."""
-    parser = argparse.ArgumentParser(
-        prog=PROGRAM, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = new_parser(PROGRAM, __doc__)
     add = parser.add_argument
     add("estimators", nargs="*", metavar="ESTIMATOR", help=f"some of {', '.join(ESTIMATORS)} (all)")
     add("--set", nargs="+", default=[], metavar="NAME=VALUE", help="parameters of the estimators, such as eta0='auto'")

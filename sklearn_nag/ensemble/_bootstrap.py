@@ -14,7 +14,7 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import accuracy_score
-from sklearn.utils import Bunch, get_tags
+from sklearn.utils import Bunch
 from sklearn.utils.parallel import Parallel, delayed
 
 from .. import kernels
@@ -41,7 +41,7 @@ from ..estimators._validation import (
     named_models,
 )
 from ..merging import merge
-from ..model_selection._before import LearnsInPlace
+from ..model_selection._before import LearnsInPlace, tags_of_inner
 from ..model_selection._displays import _learner_and_names
 from ..model_selection._streams import StreamPipeline
 from ..preprocessing._steps import transformed
@@ -470,13 +470,7 @@ class OnlineBootstrap(LearnsInPlace, MetaEstimatorMixin, BaseEstimator):
         return score_by_common([self._learner], y, predicted, sample_weight)
 
     def __sklearn_tags__(self):
-        tags, of_learner = super().__sklearn_tags__(), get_tags(self.estimator)
-        tags.estimator_type = of_learner.estimator_type
-        tags.classifier_tags, tags.regressor_tags = of_learner.classifier_tags, of_learner.regressor_tags
-        if tags.classifier_tags is not None:
-            tags.classifier_tags.multi_label = False
-        tags.target_tags, tags.input_tags = of_learner.target_tags, of_learner.input_tags
-        return tags
+        return tags_of_inner(super().__sklearn_tags__(), self.estimator)
 
 
 # Random weights of rows depend on nothing but a seed, a shard, a model and the number of the row, so that no cut of a

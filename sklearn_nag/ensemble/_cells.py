@@ -551,20 +551,18 @@ class _LinesCurvesCells(ToldNumbers):
             )
 
     @property
-    def half_life_(self) -> np.ndarray:
+    def half_life_(self: Any) -> np.ndarray:
         """How much each half-life is trusted, with ``half_life="auto"``."""
-        model: Any = self
         half_lives, trusted = self.half_lives_, []
-        for weight, pipeline in zip(model.weights_, model.estimators_):
+        for weight, pipeline in zip(self.weights_, self.estimators_):
             is_own = pipeline[-1].half_lives_[:, None] == half_lives
             trusted.append(weight * (pipeline[-1].half_life_ @ is_own))
         return np.sum(trusted, axis=0)
 
     @property
-    def half_lives_(self) -> np.ndarray:
+    def half_lives_(self: Any) -> np.ndarray:
         """The half-lives that ``half_life="auto"`` mixes."""
-        model: Any = self
-        return np.unique([half_life for pipeline in model.estimators_ for half_life in pipeline[-1].half_lives_])[::-1]
+        return np.unique([half_life for pipeline in self.estimators_ for half_life in pipeline[-1].half_lives_])[::-1]
 
     def _takes_anything(self):
         return False

@@ -24,10 +24,10 @@ from ..estimators._validation import (
     Rows,
     as_floats,
     as_labels,
-    check_classes,
     check_coverage,
     check_labels,
     class_codes,
+    classes_as_before,
     classes_of,
     two_or_more,
 )
@@ -187,6 +187,7 @@ class HedgeClassifier(ScoresLabels, Mixture):
     _losses = ("auto", "log_loss", "zero_one")
     _target_options: dict[str, Any] = {}
     _multi_output = False
+    _default_kinds = NAGClassifier, ScaleInvariantClassifier
 
     def __init__(
         self,
@@ -210,14 +211,6 @@ class HedgeClassifier(ScoresLabels, Mixture):
         self.batch_size = batch_size
         self.shuffle = shuffle
         self.random_state = random_state
-
-    @staticmethod
-    def _default_estimators():
-        return [
-            ("snag", NAGClassifier()),
-            ("nag", NAGClassifier(normalization="max")),
-            ("scinol2", ScaleInvariantClassifier()),
-        ]
 
     def _judged_by(self, learners):
         """Name of the loss by which these learners are judged."""
@@ -260,7 +253,7 @@ class HedgeClassifier(ScoresLabels, Mixture):
             then as it was before.
         """
         if classes is not None:
-            self._see_classes(classes)
+            self.classes_ = classes_as_before(self, classes)
         elif not self.__sklearn_is_fitted__():
             raise ValueError("classes must be passed on the first call to partial_fit.")
         return self._partial_fit(X, y, sample_weight)
@@ -274,12 +267,6 @@ class HedgeClassifier(ScoresLabels, Mixture):
         if weight is not None:
             class_codes(y, self.classes_)  # raises for an unknown one, whatever its row weighs
         return X, y, weight
-
-    def _see_classes(self, classes):
-        named = check_classes(classes)
-        if self.__sklearn_is_fitted__() and not np.array_equal(named, self.classes_):
-            raise ValueError(f"classes is {named} but was {self.classes_} at the first call.")
-        self.classes_ = named
 
     def _check_targets_alone(self, y):
         return column_or_1d(y, warn=True)
@@ -477,6 +464,7 @@ class HedgeRegressor(TakesNumbers, Mixture):
     _updates = ("adahedge", "hedge")
     _losses: tuple[str, ...] = ("squared_error", "absolute_error")
     _multi_output = True
+    _default_kinds = NAGRegressor, ScaleInvariantRegressor
     _method = "predict"
     _exponents: Any = None  # of the largest forecasts of late; not in models that were saved before
 
@@ -506,14 +494,6 @@ class HedgeRegressor(TakesNumbers, Mixture):
         self.batch_size = batch_size
         self.shuffle = shuffle
         self.random_state = random_state
-
-    @staticmethod
-    def _default_estimators():
-        return [
-            ("snag", NAGRegressor()),
-            ("nag", NAGRegressor(normalization="max")),
-            ("scinol2", ScaleInvariantRegressor()),
-        ]
 
     def _judged_by(self, learners):
         """Name of the loss by which learners are judged."""

@@ -32,6 +32,7 @@ from ..estimators._validation import (
     check_fitted,
     check_sparse,
     check_weights,
+    classes_as_before,
     converted,
     unconverted,
 )
@@ -95,6 +96,11 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
         if not first:
             check_as_begun(self._begun_with, now)
         self._begun_with = now
+
+    def _default_estimators(self):
+        """Names and estimators that stand for ``estimators=None``."""
+        nag, scale_invariant = self._default_kinds
+        return [("snag", nag()), ("nag", nag(normalization="max")), ("scinol2", scale_invariant())]
 
     @property
     def _names(self):
@@ -192,7 +198,7 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
     def _play(self, X, y, sample_weight=None, classes=None):
         """As ``partial_fit``, but return what the mixture predicted each row by before it was learnt."""
         if classes is not None:
-            self._see_classes(classes)
+            self.classes_ = classes_as_before(self, classes)
         X, y, weight = self._go_on(X, y, sample_weight)
         played = []
         counts = np.ones(len(y), bool) if weight is None else weight > 0

@@ -213,17 +213,22 @@ if hasattr(os, "register_at_fork"):
 
 
 @contextmanager
+def holding(variable, value):
+    """A ``with`` block in which a variable of the context has this value."""
+    token = variable.set(value)
+    try:
+        yield
+    finally:
+        variable.reset(token)
+
+
 def part_of(whole):
     """A ``with`` block in which ``whole``, unless it is None, undoes what those learn that it ``has``.
 
     It is asked for ``whole.has(learner)``, and then for ``whole.undo(state, loss, named)``, which is to return what
     `sklearn_nag.kernels.undo` does. Threads that are started inside know of it if they run in a copy of the context.
     """
-    token = _whole.set(whole)
-    try:
-        yield
-    finally:
-        _whole.reset(token)
+    return holding(_whole, whole)
 
 
 def undo_of(learner, state, loss, named):

@@ -140,7 +140,6 @@ class OnlineClassifier(_labels.ScoresLabels, WeighsClasses, OnlineLinear):
         for name in ("squared_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive")
     }
     _metric = staticmethod(accuracy_score)
-    _target_options: ClassVar[dict[str, Any]] = {}
     _target_unit = False
     _tol_is_relative = False
     _useless_from = np.inf  # no loss is so large that classes must be told apart badly
@@ -277,7 +276,7 @@ class OnlineClassifier(_labels.ScoresLabels, WeighsClasses, OnlineLinear):
     def _encode(self, y):
         """Targets as the kernel takes them: the place of each class or, where there is none, a number for each head."""
         if self._has_labels:
-            self._check_taken("several labels", ("class_weight", "calibration"))
+            self._check_not_weighed("several labels")
             targets = _labels.targets_of_labels(y, len(self.classes_))
             if not (np.abs(targets) == 1.0).all():
                 self._check_soft()
@@ -295,13 +294,13 @@ class OnlineClassifier(_labels.ScoresLabels, WeighsClasses, OnlineLinear):
             raise ValueError(
                 f"y has probabilities of classes, which loss='log_loss' alone takes; loss is {self.loss!r}."
             )
-        self._check_taken("probabilities", ("class_weight", "calibration"))
+        self._check_not_weighed("probabilities")
         if self._stops_by_score:
             raise ValueError("y has probabilities, of which early_stopping=True has no score: use 'auto' or False.")
 
-    def _check_taken(self, what, names):
-        """Raise for parameters that are not None and need classes."""
-        for name in names:
+    def _check_not_weighed(self, what):
+        """Raise for parameters that are not None and need classes, where ``y`` has ``what`` instead."""
+        for name in ("class_weight", "calibration"):
             value = getattr(self, name)
             if value is not None:
                 raise ValueError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from sklearn.base import clone, is_classifier
@@ -23,22 +23,16 @@ from ._parameters import check_flag
 from ._reading import names_of_features
 from ._validation import check_fitted
 
+Classifier: TypeAlias = LogisticRegression | SGDClassifier
+OfRates: TypeAlias = PoissonRegressor | GammaRegressor | TweedieRegressor
+Regressor: TypeAlias = LinearRegression | OfRates | TransformedTargetRegressor
+
 
 class ExportableMixin:
     """Method of the estimators by which a fitted model becomes one of scikit-learn's."""
 
     @between_calls
-    def to_sklearn(
-        self: Any, *, linear: bool = False
-    ) -> (
-        LogisticRegression
-        | SGDClassifier
-        | LinearRegression
-        | PoissonRegressor
-        | GammaRegressor
-        | TweedieRegressor
-        | TransformedTargetRegressor
-    ):
+    def to_sklearn(self: Any, *, linear: bool = False) -> Classifier | Regressor:
         """Make a fitted estimator of scikit-learn that predicts the same, or with calibration the same probabilities.
 
         It does so up to rounding, and is there for nothing else: its other parameters have their defaults, and what it

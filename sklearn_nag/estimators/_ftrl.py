@@ -68,7 +68,6 @@ class _FTRLRule(OnlineLinear):
         return f", or eta0={self.eta0!r} is too large"
 
     def _rule(self, centred):
-        loss = self._loss()
         return kernels.ftrl.Rule(
             regularizer=self.regularizer,
             n_targets=self._n_targets,
@@ -80,21 +79,11 @@ class _FTRLRule(OnlineLinear):
             l2=float(self.l2),
             radius=float(self.radius),
             positive=bool(self.positive),
-            intercept=bool(self.fit_intercept),
-            centred=centred,
-            target_unit=self._target_unit,
-            degree=loss.degree,
-            robust=loss.robust,
-            outlying=self._outlying(loss),
-            coupled=loss.coupled,
-            log_link=loss.log_link,
-            clip=self._clip,
             half_life=self._half_life,
             named_clearly=self.half_life is not None,
             constraint=set_of(self.constraint, self),
+            **self._of_all_rules(centred),
         )
-
-    _why_too_little = None
 
 
 @share(**_shared_docs.ALL, **_shared_docs.CLASSIFIER, **(_shared_docs.NAG | _shared_docs.FTRL))

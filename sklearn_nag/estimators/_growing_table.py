@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._beside import Beside
-from ._calls import at_rest
+from ._calls import at_rest, holding
 from ._parameters import check_number
 
 _told: ContextVar[tuple[Told, ...]] = ContextVar("sklearn_nag_told", default=())  # by report_progress, outermost first
@@ -186,11 +186,8 @@ def report_progress(function: Callable[[Progress], Any], *, every: int | None = 
         raise TypeError(f"function must be callable with a Progress; got {function!r}.")
     check_number("every", every, Integral, min_val=1, options=(None,))
     told = Told(function, None if every is None else int(every), Beside())
-    token = _told.set((*_told.get(), told))
-    try:
+    with holding(_told, (*_told.get(), told)):
         yield
-    finally:
-        _told.reset(token)
 
 
 def tables_of(estimator):
@@ -198,14 +195,9 @@ def tables_of(estimator):
     return [told.tables.setdefault(estimator, ProgressTable(told.function, told.every)) for told in _told.get()]
 
 
-@contextmanager
 def in_silence():
     """Report nothing within a ``with`` block, as whoever is asked to learn there is part of another estimator."""
-    token = _told.set(())
-    try:
-        yield
-    finally:
-        _told.reset(token)
+    return holding(_told, ())
 
 
 def learn_and_report(tables, estimator, totals, n_rows, learn, step=1):

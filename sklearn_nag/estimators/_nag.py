@@ -166,7 +166,6 @@ class _NAGRule(OnlineLinear):
             **several,
             normalization=self.normalization,
             adaptive=bool(self.adaptive),
-            intercept=bool(self.fit_intercept),
             eta=tuple(eta for eta in etas for _ in range(self._n_targets)),
             power_t=float(self.power_t) if self.learning_rate == "invscaling" else 0.0,
             slowed=loss.slowed if self.adaptive else 1.0,
@@ -174,14 +173,7 @@ class _NAGRule(OnlineLinear):
             l2=alpha * (1.0 - float(l1_ratio)),
             average_from=average_from,
             judged=isinstance(self.average, str) and average_from == 0.0,
-            centred=centred,
             importance_aware=bool(self.importance_aware),
-            target_unit=self._target_unit,
-            degree=loss.degree,
-            robust=loss.robust,
-            outlying=self._outlying(loss),
-            coupled=loss.coupled,
-            log_link=loss.log_link,
             experts=len(etas),
             mixed=swept is None,
             half_life=self._half_life,
@@ -189,8 +181,8 @@ class _NAGRule(OnlineLinear):
             slow_scales=self.half_life is not None,
             named_clearly=self.half_life is not None,
             damped=True,
-            clip=self._clip,
             constraint=set_of(self.constraint, self),
+            **self._of_all_rules(centred),
         )
 
     # -- scales in a pass of their own

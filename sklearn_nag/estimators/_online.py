@@ -10,6 +10,7 @@ from contextlib import nullcontext
 from functools import partial
 from numbers import Integral, Real
 from operator import attrgetter, is_, methodcaller
+from types import SimpleNamespace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -81,21 +82,6 @@ class Made(NamedTuple):
     loss: losses.Loss
 
 
-class _ModelBefore:
-    """What undoes the changes that a call makes to a model in place; see `Turn`."""
-
-    def __init__(self, undo):
-        self.undo = undo
-
-    def restore(self):
-        """Make the model what it was."""
-        self.undo.restore()
-
-    def attributes(self):
-        """The model as it was, a copy."""
-        return {"_state": self.undo.model()}
-
-
 def _differ(made, values):
     """Whether values of parameters, or their types, differ from what something was ``made`` of.
 
@@ -120,8 +106,8 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
     The public classes have the parameters that are read here. Their ``__init__`` repeat them and only store them, as
     scikit-learn's `clone` and `get_params` need it.
 
-    A family of learners says how it learns by ``_rule``, and why that may fail by ``_why_useless`` and
-    ``_why_diverged``. `OnlineClassifier` and `OnlineRegressor` say what targets are.
+    A family of learners says how it learns by ``_rule``, and why that may fail by ``_why_useless``, ``_why_too_little``
+    and ``_why_diverged``. `OnlineClassifier` and `OnlineRegressor` say what targets are.
     """
 
     _state: kernels.LinearState
@@ -130,6 +116,8 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
     _judged_in_each_pass = False  # of a `fit` of many rows, not in its first alone
     _plays = True  # each row is predicted just before it is learnt, by `_play`
     _added_parameters: ClassVar[dict[str, Any]] = {}  # to those of models saved before, with what they meant then
+    _why_too_little: str | None = None  # may have been learnt, where more passes would learn more
+    _why_diverged = ""  # besides the rows
     _solved = False  # whether a further pass over the same rows would change nothing
 
     # -- parameters
@@ -138,10 +126,20 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         """The rule of the kernel that the parameters stand for, for features that are centred or not."""
         raise NotImplementedError
 
-    @property
-    def _threads(self):
-        """Threads over which targets may be spread: ``n_jobs``, which not all families have."""
-        return getattr(self, "n_jobs", None)
+    def _of_all_rules(self, centred):
+        """What rules of all families have, but for ``n_targets``, by name."""
+        loss = self._loss()
+        return {
+            "intercept": bool(self.fit_intercept),
+            "centred": centred,
+            "target_unit": self._target_unit,
+            "degree": loss.degree,
+            "robust": loss.robust,
+            "outlying": self._outlying(loss),
+            "coupled": loss.coupled,
+            "log_link": loss.log_link,
+            "clip": self._clip,
+        }
 
     @property
     def _loss_name(self):
@@ -579,11 +577,12 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         tells = kernels.told_of_compiling(print) if self.verbose else _SILENCE
         undo, turn = undo_of(self, state, loss, named), turn_of(self)
         if turn.before.get("_state") is state:
-            turn.in_place = _ModelBefore(undo)
+            turn.in_place = SimpleNamespace(restore=undo.restore, attributes=lambda: {"_state": undo.model()})
         try:
             with tells:
                 kernels.adopt(state, rule)
-                tables, learn = tables_of(self), partial(kernels.learn, n_jobs=self._threads, latest=latest)
+                n_jobs = getattr(self, "n_jobs", None)  # which not all families have
+                tables, learn = tables_of(self), partial(kernels.learn, n_jobs=n_jobs, latest=latest)
                 if self.verbose > 1 or tables:
                     self._learn_and_report(tables, learn, state, loss, X, encoded, weight, order, predictions)
                 else:

@@ -298,10 +298,10 @@ def check_flag(name, value):
         raise InvalidParameterError(name, "True or False", shown(value))
 
 
-def check_seed(value, name="random_state"):
-    """Raise unless ``value``, given for the parameter ``name``, is what `sklearn.utils.check_random_state` takes."""
+def check_seed(value):
+    """Raise unless ``value``, given for ``random_state``, is what `sklearn.utils.check_random_state` takes."""
     if value is None or value is np.random or isinstance(value, np.random.RandomState):
         return
     if not (isinstance(value, Integral) and 0 <= value <= _LARGEST_SEED):
         allowed = f"None, an int in the range [0, {_LARGEST_SEED}] or a numpy.random.RandomState"
-        raise InvalidParameterError(name, allowed, shown(value))
+        raise InvalidParameterError("random_state", allowed, shown(value))

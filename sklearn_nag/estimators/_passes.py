@@ -13,11 +13,9 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 
 from .. import kernels
-from .._decorators import Method
 
 try:  # scikit-learn's callbacks came with version 1.9; before it stand-ins do nothing
-    from sklearn.callback import CallbackSupportMixin
-    from sklearn.callback import with_callbacks as _with_callbacks
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
 except ImportError:
 
     class _NoContext:
@@ -30,15 +28,11 @@ except ImportError:
         def call_on_fit_task_end(self, **arguments):
             return False
 
-    class _NoCallbacks:
-        """Takes the place of `CallbackSupportMixin`."""
-
+    class CallbackSupportMixin:  # type: ignore[no-redef]
         def _init_callback_context(self, **options):
             return _NoContext()
 
-    CallbackSupportMixin = _NoCallbacks
-
-    def _with_callbacks(method):
+    def with_callbacks(method):
         @functools.wraps(method)
         def followed(*args, **kwargs):  # so that warnings find their way out as they do with callbacks
             return method(*args, **kwargs)
@@ -398,9 +392,3 @@ def _columns_in_use(X, weight):
     if isinstance(X, np.ndarray):
         return np.count_nonzero(X.any(axis=0))
     return len(np.unique(X.indices[: X.nnz][X.data[: X.nnz] != 0]))
-
-
-def with_callbacks(method: Method) -> Method:
-    """Let callbacks follow ``method``, a `fit` whose first argument is the estimator that they are handed."""
-    followed: Method = _with_callbacks(method)
-    return followed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from functools import partial
+from numbers import Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -35,17 +36,12 @@ class ClippingWarning(UserWarning):
     """
 
 
-def _is_infinity(value):
-    """Whether ``value`` is infinity itself, not an integer that float64 has no place for."""
-    return isinstance(value, float | np.floating) and bool(np.isinf(value))
-
-
 def _check_clip(clip):
     """Raise unless ``clip`` is one of the values that it may have."""
     if isinstance(clip, tuple | list) or (isinstance(clip, np.ndarray) and clip.ndim == 1):
         if (
             len(clip) == 2
-            and all(is_finite(end) or _is_infinity(end) for end in clip)
+            and all(isinstance(end, Real) and (is_finite(end) or abs(end) == np.inf) for end in clip)
             and as_float(clip[0]) < as_float(clip[1])
         ):
             return

@@ -70,28 +70,17 @@ class _InvariantRule(OnlineLinear):
         return super()._centred(is_sparse)
 
     def _rule(self, centred):
-        loss = self._loss()
         shared = {
             "n_targets": self._n_targets,
             "alpha": float(self.potential_alpha),
-            "intercept": bool(self.fit_intercept),
             "averaged": bool(self.average) and self._update != "least_squares",
-            "centred": centred,
-            "target_unit": self._target_unit,
-            "degree": loss.degree,
-            "robust": loss.robust,
-            "outlying": self._outlying(loss),
-            "coupled": loss.coupled,
-            "log_link": loss.log_link,
-            "clip": self._clip,
+            **self._of_all_rules(centred),
         }
         if self.invariance == "full":
             return kernels.full.Rule(update=self._update, half_life=self._half_life, **shared)
         judged = isinstance(self.average, str) and self._update != "potential"
         return kernels.coordinatewise.Rule(update=self._update, judged=judged, **shared)
 
-    _why_diverged = ""
-    _why_too_little = None
     _epsilon_options: ClassVar[tuple[str, ...]] = ()
 
     def __sklearn_tags__(self):

@@ -587,6 +587,14 @@ def check_classes(classes):
     return two_or_more(named_classes(classes))
 
 
+def classes_as_before(model, classes):
+    """As `check_classes`; raise unless they are those that a fitted model has."""
+    named = check_classes(classes)
+    if model.__sklearn_is_fitted__() and not np.array_equal(named, model.classes_):
+        raise ValueError(f"classes is {named} but was {model.classes_} at the first call.")
+    return named
+
+
 def two_or_more(classes):
     """Return ``classes``; raise if there are fewer than two."""
     if len(classes) < 2:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 
 import numpy as np
+from sklearn.utils import get_tags
 
 from .. import kernels
 from ..estimators._calls import set_attributes, turn_of
@@ -29,6 +30,16 @@ class LearnsInPlace:
         """Let what the call changes in place be undone, should it fail; ``models`` and ``parts`` as for `Before`."""
         owned = {name: getattr(self, name) for name in self._in_place}
         turn_of(self).in_place = Before(owned, models, parts)
+
+
+def tags_of_inner(tags, estimator):
+    """``tags`` as those of the ``estimator`` that another is made of, but for several labels, which it never takes."""
+    inner = get_tags(estimator)
+    tags.estimator_type, tags.input_tags, tags.target_tags = inner.estimator_type, inner.input_tags, inner.target_tags
+    tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
+    if tags.classifier_tags is not None:
+        tags.classifier_tags.multi_label = False
+    return tags
 
 
 class Thrown:

@@ -195,9 +195,8 @@ class Judge:
         scores = {}
         for name, scorer in self.scorers.items():
             up_to = {}
-            for stop in stops:
-                if stop not in up_to:
-                    up_to[stop] = self._score(name, scorer, y, predictions, weight, stop)
+            for stop in {*stops}:
+                up_to[stop] = self._score(name, scorer, y, predictions, weight, stop)
             scores[name] = np.array([up_to[stop] for stop in stops])
         return scores
 

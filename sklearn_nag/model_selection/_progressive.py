@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -199,14 +199,13 @@ def progressive_validation(
         steps = _learn_in_kernel(pipeline, batches, all_classes, judge, points, coverages, intervals)
     else:
         steps = _test_then_train(pipeline, batches, all_classes, judge, delay, copies=y is None)
-    progress = _Progress(0, 0, 0.0)
+    n_rows, n_scored, seconds = 0, 0, 0.0
     losses: list[float] = []
-    for progress in steps:
-        if in_kernel and progress.n_rows in points:
+    for n_rows, n_scored, seconds in steps:  # noqa: B007
+        if in_kernel and n_rows in points:
             losses.append(pipeline.learner.progressive_loss_)
-        if callback is not None and callback(progress.n_rows, pipeline.estimator):
+        if callback is not None and callback(n_rows, pipeline.estimator):
             break
-    n_rows, n_scored, seconds = progress
     if n_scored == 0:
         raise ValueError(f"nothing to score: all {n_rows} rows came before anything was learnt.")
     reached = points[points <= n_rows]
@@ -265,14 +264,6 @@ def _means_up_to(values, stops):
         return sums[last] / counts[last]
 
 
-class _Progress(NamedTuple):
-    """How far a stream has been learnt: rows so far, how many of them are scored, and seconds spent on them."""
-
-    n_rows: int
-    n_scored: int
-    seconds: float
-
-
 def _curve_points(curve_at):
     if curve_at is None:
         return np.empty(0, np.int64)
@@ -290,10 +281,11 @@ def _curve_points(curve_at):
 
 
 def _learn_in_kernel(pipeline, batches, classes, judge, points, coverages, intervals):
-    """Learn each batch by a kernel that predicts each row before it learns it; yield the progress after each batch.
+    """Learn each batch by a kernel that predicts each row before it learns it.
 
-    Steps transform whole batches, and the learner stops at each of ``points``, increasing numbers of rows. What
-    intervals or sets of these coverages, None for none, were worth is added to the list ``intervals``.
+    After each, yield the numbers of rows so far and of those that are scored, and the seconds spent on them. Steps
+    transform whole batches, and the learner stops at each of ``points``, increasing numbers of rows. What intervals or
+    sets of these coverages, None for none, were worth is added to the list ``intervals``.
     """
     learner, options = pipeline.learner, {} if classes is None else {"classes": classes}
     n_rows, n_scored, seconds, is_new = 0, 0, 0.0, True
@@ -320,7 +312,7 @@ def _learn_in_kernel(pipeline, batches, classes, judge, points, coverages, inter
         if coverages is not None:
             intervals.append(learner._played_coverage(decision, y, weight, before, coverages))
         n_rows, n_scored = n_rows + len(y), n_scored + len(y) - skip
-        yield _Progress(n_rows, n_scored, seconds)
+        yield n_rows, n_scored, seconds
 
 
 def _test_then_train(pipeline, batches, classes, judge, delay, copies):
@@ -356,5 +348,5 @@ def _test_then_train(pipeline, batches, classes, judge, delay, copies):
         n_rows, n_waiting = n_rows + len(y), n_waiting + len(y)
         learn_but(delay)
         seconds += time.perf_counter() - start
-        yield _Progress(n_rows, n_scored, seconds)
+        yield n_rows, n_scored, seconds
     learn_but(0)

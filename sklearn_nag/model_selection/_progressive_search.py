@@ -32,19 +32,19 @@ from ..estimators._validation import (
     Rows,
     as_floats,
     as_labels,
-    check_classes,
     check_finite,
     check_labels,
     check_sparse,
     check_weights,
     class_codes,
+    classes_as_before,
     classes_of,
     converted,
     two_or_more,
     unconverted,
 )
 from ..losses import LEAST_LOG
-from ._before import LearnsInPlace
+from ._before import LearnsInPlace, tags_of_inner
 from ._judge import count_silent, count_unscored
 from ._search import AnswersOfTheBest
 from ._streams import StreamPipeline, count_rows, cut_batches, flat, take_rows
@@ -291,7 +291,9 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
             For parameters that cannot be used or have changed, and for rows that every candidate refuses.
         """
         first = not self.__sklearn_is_fitted__()
-        if first and classes is None and self._classifies():
+        if classes is not None:
+            self.classes_ = classes_as_before(self, classes)
+        elif first and self._classifies():
             raise ValueError("classes must be passed on the first call to partial_fit.")
         if first:
             self._begin()
@@ -305,11 +307,6 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
                     check_as_made(own.parameters.get(name), value, name)
                 check_as_made(own.estimator, one, "estimator", [f"estimator__{name}" for name in setting])
             self._begin_in_place([candidate.estimator for candidate in alive], alive)
-        if classes is not None:
-            named = check_classes(classes)
-            if not (first or np.array_equal(named, self.classes_)):
-                raise ValueError(f"classes is {named} but was {self.classes_} at the first call.")
-            self.classes_ = named
         return self._learn(*self._validate(X, y, sample_weight, first))
 
     def _estimators(self):
@@ -480,15 +477,14 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
             codes = class_codes(y, self.classes_).astype(np.intp)
             right = np.take_along_axis(np.asarray(response), codes[:, None], axis=1)[:, 0]
             return -np.log(np.maximum(np.where(right >= 0, right, 0.0), _LEAST_PROBABILITY))
-        if self._judged_by == "deviance":
-            deviance = common_deviance([self._candidates[self._alive[0]].learner])
-            with np.errstate(divide="ignore", invalid="ignore"):
-                predicted = np.maximum(np.log(np.asarray(response, dtype=np.float64)), LEAST_LOG)
-            losses = deviance.value(predicted, np.asarray(y, dtype=np.float64))
-            return np.nan_to_num(losses.reshape(len(y), -1), nan=np.inf).clip(max=_LARGEST).mean(axis=1)
-        with np.errstate(over="ignore", invalid="ignore"):
-            away = np.abs(np.asarray(response, dtype=np.float64) - y)
-            losses = away if self._judged_by == "absolute_error" else away**2
+        predicted = np.asarray(response, dtype=np.float64)
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            if self._judged_by == "deviance":
+                deviance = common_deviance([self._candidates[self._alive[0]].learner])
+                losses = deviance.value(np.maximum(np.log(predicted), LEAST_LOG), y)
+            else:
+                away = np.abs(predicted - y)
+                losses = away if self._judged_by == "absolute_error" else away**2
             return np.nan_to_num(losses.reshape(len(y), -1), nan=np.inf).clip(max=_LARGEST).mean(axis=1)
 
     def _cut(self):
@@ -599,11 +595,6 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
         return self._best().score(self._rows_for_best(X), y, **weights)
 
     def __sklearn_tags__(self):
-        tags, of_estimator = super().__sklearn_tags__(), get_tags(self._estimators()[0])
-        tags.estimator_type = of_estimator.estimator_type
-        tags.classifier_tags, tags.regressor_tags = of_estimator.classifier_tags, of_estimator.regressor_tags
-        if tags.classifier_tags is not None:
-            tags.classifier_tags.multi_label = False
-        tags.input_tags, tags.target_tags = of_estimator.input_tags, of_estimator.target_tags
+        tags = tags_of_inner(super().__sklearn_tags__(), self._estimators()[0])
         tags.target_tags.required = True  # of which pipelines do not tell
         return tags
