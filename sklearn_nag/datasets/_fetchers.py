@@ -149,8 +149,10 @@ class _Request(NamedTuple):
         if not self.download_if_missing:
             raise OSError(f"{file_name} (or .gz, .bz2, .zip) is not in {folder}, and download_if_missing=False.")
 
-    def result(self, name, data, target, **more):
-        """What a fetcher returns: a Bunch with ``more`` in it, or its data and target only."""
+    def result(self, name, source, data, target, rows=slice(None), **more):
+        """What a fetcher returns of the data of the paper: a Bunch with ``more``, or data and target only."""
+        _verify(name, data, source)
+        data, target = data[rows], target[rows]
         names, categorical = _NAMES[name], _CATEGORICAL.get(name, [])
         if categorical:
             numeric = np.setdiff1d(np.arange(len(names)), categorical)
@@ -259,12 +261,11 @@ def fetch_bank(
     """
     request = _Request(data_home, download_if_missing, return_X_y, as_frame, n_retries, delay)
     table, source = request.table("bank", read_words, "bank-full.csv", delimiter=";", skiprows=1)
-    _verify("bank", table[:, :-1], source)
     codes = {"no": 0, "yes": 1, "1": 0, "2": 1}  # OpenML numbers the classes
     if unknown := {*table[:, -1]} - {*codes}:
         raise ValueError(f"the target of {source} has {min(unknown)!r}; it must be 'yes' or 'no'.")
     target = np.array([codes[label] for label in table[:, -1]], dtype=np.int64)
-    return request.result("bank", table[:, :-1], target, target_names=["no", "yes"])
+    return request.result("bank", source, table[:, :-1], target, target_names=["no", "yes"])
 
 
 @_shared
@@ -313,9 +314,8 @@ def fetch_census(
     request = _Request(data_home, download_if_missing, return_X_y, as_frame, n_retries, delay)
     table, source = request.table("census", read_words, "census-income.data", delimiter=",")
     table = table[: _SOURCES["census"].rows]
-    _verify("census", table[:, :-1], source)
     target = np.array(["+" in label for label in table[:, -1]], dtype=np.int64)
-    return request.result("census", table[:, :-1], target, target_names=["- 50000.", "50000+."])
+    return request.result("census", source, table[:, :-1], target, target_names=["- 50000.", "50000+."])
 
 
 @_shared
@@ -371,8 +371,7 @@ def fetch_covertype(
         request.check_download("covtype.data", folder)
         data, target = fetch_covtype(data_home=data_home, return_X_y=True, n_retries=n_retries, delay=delay)
         source = "what fetch_covtype gives"
-    _verify("covertype", data, source)
-    return request.result("covertype", data, target.astype(np.int64))
+    return request.result("covertype", source, data, target.astype(np.int64))
 
 
 @_shared
@@ -418,8 +417,7 @@ def fetch_ct_slice(
     """
     request = _Request(data_home, False, return_X_y, as_frame, 0, 0.0)
     table, source = request.table("ct_slice", read_numbers, "slice_localization_data.csv", delimiter=",", skiprows=1)
-    _verify("ct_slice", table[:, 1:-1], source)
-    return request.result("ct_slice", table[:, 1:-1], table[:, -1])
+    return request.result("ct_slice", source, table[:, 1:-1], table[:, -1])
 
 
 @_shared
@@ -470,9 +468,7 @@ def fetch_msd(
     rows = _subset("msd", subset)
     table, source = request.table("msd", read_numbers, "YearPredictionMSD.txt", delimiter=",")
     year = 0 if source == "YearPredictionMSD.txt" else -1
-    data, target = np.delete(table, year, axis=1), table[:, year]
-    _verify("msd", data, source)
-    return request.result("msd", data[rows], target[rows])
+    return request.result("msd", source, np.delete(table, year, axis=1), table[:, year], rows)
 
 
 @_shared
@@ -528,8 +524,7 @@ def fetch_shuttle(
             table = np.concatenate([table, rest])
         else:  # which has all rows
             table, source = rest, source_of_rest
-    _verify("shuttle", table[:, :-1], source)
-    return request.result("shuttle", table[rows, :-1], table[rows, -1].astype(np.int64))
+    return request.result("shuttle", source, table[:, :-1], table[:, -1].astype(np.int64), rows)
 
 
 # -- files of the UCI repository, plain or compressed

@@ -15,7 +15,7 @@ from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, OneHotEncod
 from sklearn.utils import check_consistent_length
 
 from ..preprocessing import Interactions
-from ..preprocessing._base import as_csr
+from ..preprocessing._base import joined
 
 _MOST_PRODUCTS = 2**30  # that have columns of their own
 _MOST_ROWS = 2**13  # of a batch, however few nonzeros it has
@@ -93,7 +93,7 @@ def paper_recipe(
 def _as_csr(X, positive):
     """Numbers as CSR; with ``positive``, negative ones as zeros."""
     X = np.asarray(X, dtype=np.float64)
-    return as_csr(np.maximum(X, 0.0) if positive else X, X.shape[1])
+    return joined([np.maximum(X, 0.0) if positive else X])
 
 
 def _hash_words(X, n_features):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any, TypeVar
 
 import numpy as np
@@ -150,15 +151,8 @@ def shard_fit(
     def judge_piece(pair, piece):
         return _learn(judge, pair, rows(*piece), classes, piece)
 
-    model = run_rounds(
-        pair,
-        pieces,
-        getattr(learner_of(estimator), "eta0", None),
-        lambda function, *arguments: function(*arguments),
-        learn,
-        merge_learnt,
-        judge_piece,
-    )
+    eta0 = getattr(learner_of(estimator), "eta0", None)
+    model = run_rounds(pair, pieces, eta0, operator.call, learn, merge_learnt, judge_piece)
     check_learnt(model)
     return model
 

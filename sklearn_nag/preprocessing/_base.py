@@ -25,7 +25,7 @@ from ..estimators._parameters import as_they_are, check_as_begun, check_paramete
 from ..estimators._validation import as_given, check_alike, check_repeated, check_sparse, converted, is_plain
 from ..kernels._backend import is_compiled
 from ._frames import Table, read_table
-from ._numpy_rows import as_csr_parts
+from ._numpy_rows import index_type
 
 # Of what is merged within a column transformer, whose transformers get arrays.
 column_names: ContextVar[Any] = ContextVar("sklearn_nag_column_names", default=())
@@ -334,19 +334,15 @@ for _name in ("transform", "fit_transform"):  # as scikit-learn has wrapped them
 
 def loops():
     """The loops over rows that run: compiled ones where that is chosen."""
-    return _loops("numba" if is_compiled() else "numpy")
-
-
-@functools.cache
-def _loops(kernel):
+    kernel = "numba" if is_compiled() else "numpy"
     return importlib.import_module(f"._{kernel}_rows", __package__)
 
 
-def in_order(X):
-    """Rows as they are if dense; CSR rows with ascending indices, each once, as an array of its own."""
-    if not sparse.issparse(X):
-        return X
-    ordered = sparse.csr_array((X.data, X.indices, X.indptr), shape=X.shape)  # which looks anew at the order
+def _in_order(X):
+    """CSR rows with ascending indices, each once, as an array of its own."""
+    kind = index_type(X.nnz, X.shape[1])
+    parts = X.data, X.indices.astype(kind, copy=False), X.indptr.astype(kind, copy=False)
+    ordered = sparse.csr_array(parts, shape=X.shape)  # which looks anew at the order
     if not ordered.has_canonical_format:
         check_repeated(ordered)
         ordered = ordered.copy()
@@ -385,21 +381,30 @@ def filled(rows, columns, values, stand_ins):
     return sparse.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
 
 
-def as_csr(rows, n_columns):
-    """Rows as a CSR array of so many columns, with int32 indices where these fit and without zeros of dense rows."""
-    data, indices, indptr = as_csr_parts(rows) if sparse.issparse(rows) else loops().joined([rows])
-    kind = np.int32 if max(int(indptr[-1]), n_columns) < 2**31 else np.int64
-    parts = data, indices.astype(kind, copy=False), indptr.astype(kind, copy=False)
-    return sparse.csr_array(parts, shape=(rows.shape[0], n_columns))
+def in_columns(columns, values, n_columns, is_sparse):
+    """Rows of so many columns, CSR or dense, with the ``values`` of each, as many in all, in its ``columns``."""
+    n_rows, n_values = columns.shape
+    if is_sparse:
+        indptr = np.arange(0, columns.size + 1, n_values, dtype=np.int32)
+        return sparse.csr_array((values.ravel(), columns.ravel(), indptr), shape=(n_rows, n_columns))
+    out = np.zeros((n_rows, n_columns))
+    np.put_along_axis(out, columns, values, axis=1)
+    return out
 
 
-def put_beside(rows, block, n_columns):
-    """CSR rows and, in their columns from ``n_columns`` on, others, given as arrays."""
-    return sparse.csr_array(loops().beside((rows.data, rows.indices, rows.indptr), block, n_columns), shape=rows.shape)
+def as_csr(rows):
+    """Rows as CSR, without the zeros of dense ones."""
+    return rows if sparse.issparse(rows) else joined([rows])
+
+
+def joined(blocks):
+    """Blocks of columns, dense or CSR, side by side as a CSR array of float64, without the zeros of dense ones."""
+    shape = blocks[0].shape[0], sum(block.shape[1] for block in blocks)
+    return sparse.csr_array(loops().joined(blocks), shape=shape)
 
 
 def checked_numbers(transformer: Any, X: Any, first: bool, *, allow_sparse: bool = False) -> Any:
-    """Rows as float64 with NaN for what is missing, in C order or CSR; raise for infinities, naming their column.
+    """Rows as float64, NaN for what is missing, in C order or ordered CSR; raise for infinities, naming their column.
 
     The transformer remembers number and names of columns of the ``first`` rows. The result may be ``X`` itself.
     """
@@ -421,7 +426,8 @@ def checked_numbers(transformer: Any, X: Any, first: bool, *, allow_sparse: bool
         raise ValueError(
             f"Input X contains infinity in column {as_given(names_in(transformer)[column])}; numbers must be finite."
         )
-    return X.astype(np.float64, copy=False)
+    X = X.astype(np.float64, copy=False)
+    return _in_order(X) if sparse.issparse(X) else X
 
 
 def _apart(made, rows):

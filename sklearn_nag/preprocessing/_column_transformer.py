@@ -29,7 +29,7 @@ from ..estimators._parameters import (
     shown,
 )
 from ..estimators._validation import as_given
-from ._base import OnlineTransformer, check_some, check_width, column_names, loops, names_in
+from ._base import OnlineTransformer, check_some, check_width, column_names, joined, names_in
 from ._dates import read_date
 from ._frames import DATES, EMPTY, NUMBERS, WORDS, Column, Table, read_table, side_by_side
 from ._numbers import is_missing_word
@@ -263,12 +263,14 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
         for name, made in getattr(self, "_made", {}).items():  # saved models may lack it
             check_as_made(made, given.get(name), name)
 
+    def _kept(self):
+        """What is fitted, without what is dropped."""
+        return [entry for entry in self._fitted if entry[1] != "drop"]
+
     def _blocks(self, columns, table, refits, y):
         """What transformers make of columns that they learn; nothing where they are fitted anew."""
         blocks = []
-        for name, step, places, single in self._fitted:
-            if step == "drop":
-                continue
+        for name, step, places, single in self._kept():
             try:
                 rows = self._group(columns, places, single, table, step)
                 if is_left_out(step):
@@ -316,14 +318,13 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
         for name, step, columns in self.transformers:
             places, single = _places(columns, X, table, name)
             taken.update(places)
-            fitted.append((name, step if is_left_out(step) else clone(step), tuple(places), single))
+            fitted.append((name, clone(step, safe=False), tuple(places), single))
         rest = [place for place in range(n) if place not in taken]
         if rest:
-            step = self.remainder if is_left_out(self.remainder) else clone(self.remainder)
-            fitted.append(("remainder", step, tuple(rest), False))
+            fitted.append(("remainder", clone(self.remainder, safe=False), tuple(rest), False))
         self._fitted = [entry for entry in fitted if entry[2]]
-        self._made = {name: step if is_left_out(step) else clone(step) for name, step, *_ in self._fitted}
-        used = {place for _, step, places, _ in self._fitted for place in places if step != "drop"}
+        self._made = {name: clone(step, safe=False) for name, step, *_ in self._fitted}
+        used = {place for _, _, places, _ in self._kept() for place in places}
         names = None if table.names is None else tuple(table.names)
         if names is not None:
             _check_once(Counter(names), [names[place] for place in used])
@@ -404,15 +405,15 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
     def _reads_of_columns(self):
         """What `_reads` has for all transformers of a column, by its place: nothing where they differ."""
         reads = {}
-        for _, step, places, _ in self._fitted:
+        for _, step, places, _ in self._kept():
             own = _reads(step)
-            for place in places if step != "drop" else ():
+            for place in places:
                 reads[place] = own if reads.get(place, own) == own else frozenset()
         return reads
 
     def _read_alike(self, place, *kinds):
         """Whether all that take a column make the same of these kinds."""
-        takers = [step for _, step, places, _ in self._fitted if place in places and step != "drop"]
+        takers = [step for _, step, places, _ in self._kept() if place in places]
         if not all(_reads(step).issuperset(kinds) for step in takers):
             return False
         return self.mismatch == "raise" or all(_reader(step).errors != "raise" for step in takers)
@@ -507,9 +508,7 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
         table = self._table(X)
         columns = self._columns(table, False)
         blocks = []
-        for _, step, places, single in self._fitted:
-            if step == "drop":
-                continue
+        for _, step, places, single in self._kept():
             rows = self._group(columns, places, single, table, step)
             if getattr(type(step), "transform", None) is OnlineTransformer.transform:  # rows need no copy here
                 rows, _ = step._made_of(rows)
@@ -539,9 +538,7 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
 
     def _names_out(self, state, names):
         out = []
-        for name, step, places, _ in self._fitted:
-            if step == "drop":
-                continue
+        for name, step, places, _ in self._kept():
             own = names[list(places)]
             if not is_left_out(step):
                 if not hasattr(step, "get_feature_names_out"):
@@ -726,7 +723,7 @@ def stacked(blocks: list, n_rows: int) -> Any:
     if len(blocks) == 1:
         return sparse.csr_array(blocks[0])
     blocks = [block.tocsr() if sparse.issparse(block) else block for block in blocks]
-    return sparse.csr_array(loops().joined(blocks), shape=(n_rows, sum(block.shape[1] for block in blocks)))
+    return joined(blocks)
 
 
 def _two_dimensional(block):

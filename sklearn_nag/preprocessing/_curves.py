@@ -6,9 +6,10 @@ from numbers import Integral
 from typing import Literal
 
 import numpy as np
+from scipy import sparse
 
 from ..estimators._parameters import check_number
-from ._base import loops
+from ._base import joined, loops
 from ._knots import KnotTransformer
 from ._places import Columns
 
@@ -112,10 +113,11 @@ class OnlineCurves(KnotTransformer):
     def _width(self, n_columns):
         return n_columns * (self.n_knots + 1)
 
-    def _beside(self, seen, rows, values, n_columns):
+    def _beside(self, seen, rows, values):
         data, indices, ends = loops().hats(values, seen.knots, self.n_knots)
-        n_early = len(rows[2]) - len(ends)
-        return loops().beside(rows, (data, indices, np.concatenate([np.zeros(n_early, ends.dtype), ends])), n_columns)
+        ends = np.pad(ends, (rows.shape[0] - len(values), 0))
+        hats = sparse.csr_array((data, indices, ends), shape=(rows.shape[0], self._width(values.shape[1])))
+        return joined([rows, hats])
 
     def _block_names(self, names):
         ends = [*(f"knot{i}" for i in range(self.n_knots)), "missing"]

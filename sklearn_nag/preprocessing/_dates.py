@@ -12,26 +12,24 @@ from scipy import sparse
 
 from ..estimators._parameters import InvalidParameterError, check_flag, check_option, shown
 from ..estimators._validation import as_given
-from ._base import LearnsNothing, Nothing, loops, table_in
+from ._base import LearnsNothing, Nothing, in_columns, loops, table_in
 from ._frames import DATES, NUMBERS, WORDS
 from ._numbers import is_missing_word, warn_if_unread
-from ._numpy_rows import DAY_OF_MONTH, DAYS, HOUR_OF_DAY, MONTH, WEEKDAY
+from ._numpy_rows import DAY
 
 _WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-PARTS = {  # columns of each part, as their names have them; "days" is a single number
+PARTS = {  # in the order of their numbers: columns of each, as their names have them; "days" is a single number
     "days": (None,),
     "month": tuple(range(1, 13)),
     "day": tuple(range(1, 32)),
     "weekday": _WEEKDAYS,
     "hour": tuple(range(24)),
 }
-_NUMBERS = {"days": DAYS, "month": MONTH, "day": DAY_OF_MONTH, "weekday": WEEKDAY, "hour": HOUR_OF_DAY}
 UNITS = {"days": 1.0, "seconds": 86_400.0, "milliseconds": 86_400_000.0}  # since 1970, and how many a day has
 _OF_DIGITS = re.compile("(?:%[YymdHMSj])+")
 _DIGITS = {"Y": 4, "y": 2, "m": 2, "d": 2, "H": 2, "M": 2, "S": 2, "j": 3}  # of what these formats are made of
 _HAS_DATE = re.compile("%[YyGcxDdjmbB]")
 _HAS_YEAR = re.compile("%[YyGcxD]")
-_DAY = np.timedelta64(1, "D")
 _MOST_DAYS = 100_000_000  # about what a datetime64[us] holds
 
 
@@ -163,7 +161,7 @@ class DateEncoder(LearnsNothing):
             raise ValueError(f"column {as_given(column.name)} has numbers, which are {unit} since 1970 here; "
                              f"{days[beyond.argmax()]:g} days are beyond {_MOST_DAYS:g}.")  # fmt: skip
         days[beyond] = np.nan
-        since = np.where(np.isnan(days), 0.0, days) * (_DAY / np.timedelta64(1, "us"))
+        since = np.where(np.isnan(days), 0.0, days) * float(DAY)
         dates = since.astype(np.int64).astype("datetime64[us]")
         dates[np.isnan(days)] = np.datetime64("NaT", "us")
         return dates
@@ -188,23 +186,17 @@ class DateEncoder(LearnsNothing):
         raise ValueError(f"column {as_given(name)} must hold dates ({how}); it has {shown(word)}.")
 
     def _transform_rows(self, state, dates):
-        n_rows, n_columns = dates.shape
-        parts = np.array([_NUMBERS[part] for part in self.parts], dtype=np.int64)
+        parts = np.array([list(PARTS).index(part) for part in self.parts], dtype=np.int64)
         widths = np.array([len(PARTS[part]) for part in self.parts], dtype=np.int64)
         columns, values = loops().parts_of_dates(dates.view(np.int64), parts, widths)
         if not self.one_hot:
             values = self._by_number(columns, values, widths)
             return sparse.csr_array(values) if self.sparse_output else values
-        width = n_columns * int(widths.sum())
+        width = dates.shape[1] * int(widths.sum())
         if width == columns.shape[1] and not self.sparse_output:  # days alone
             return values
-        if not self.sparse_output:
-            out = np.zeros((n_rows, width))
-            np.put_along_axis(out, columns, values, axis=1)
-            return out
-        indptr = np.arange(0, columns.size + 1, columns.shape[1], dtype=np.int32)
-        out = sparse.csr_array((values.ravel(), columns.ravel(), indptr), shape=(n_rows, width))
-        if not values.all():
+        out = in_columns(columns, values, width, self.sparse_output)
+        if self.sparse_output and not values.all():
             out.eliminate_zeros()
         return out
 

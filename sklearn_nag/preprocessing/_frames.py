@@ -487,7 +487,7 @@ def kind_in_arrow(kind):
         return WORDS if is_extension or kind_in_arrow(kind.value_type) else None
     if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind):
         return NUMBERS
-    if types.is_string(kind) or types.is_large_string(kind) or _is_string_view(kind) or types.is_time(kind):
+    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind) or types.is_time(kind):
         return WORDS
     if types.is_date(kind) or types.is_timestamp(kind):
         return DATES
@@ -496,12 +496,12 @@ def kind_in_arrow(kind):
 
 def _present(codes, dictionary):
     """Codes, of which -1 stands for a missing word, and words, without those that no row has."""
-    used, codes = used_codes(codes, len(dictionary))
-    words = _as_words(taken(dictionary, used[used >= 0]))
+    used, codes = _used_codes(codes, len(dictionary))
+    words = _as_words(_taken(dictionary, used[used >= 0]))
     return codes, [None, *words] if len(words) < len(used) else words
 
 
-def used_codes(codes: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+def _used_codes(codes: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Those of the codes from -1 to ``n - 1`` that rows have, in order, and the place of each row's code among them."""
     if n > len(codes):
         used, places = np.unique(codes, return_inverse=True)
@@ -517,13 +517,11 @@ def used_codes(codes: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
     return used, new[codes].ravel()
 
 
-def taken(dictionary: Any, places: np.ndarray) -> Any:
-    """The words at these places, in order, of a dictionary of Arrow or pandas, or a list."""
+def _taken(dictionary: Any, places: np.ndarray) -> Any:
+    """The words at these places, in order, of a dictionary of Arrow or pandas; a list has no others."""
     if len(places) == len(dictionary):
         return dictionary
-    if not hasattr(dictionary, "take"):
-        return [dictionary[i] for i in places]
-    is_view = hasattr(dictionary, "type") and _is_string_view(dictionary.type)
+    is_view = str(getattr(dictionary, "type", "")) == "string_view"  # which pyarrow cannot take some of
     return (dictionary.cast("large_string") if is_view else dictionary).take(places)
 
 
@@ -532,13 +530,6 @@ def _as_words(values):
     if hasattr(values, "to_pylist"):
         values = values.to_pandas() if hasattr(values.type, "extension_name") else values.to_pylist()
     return [value if type(value) is str else as_word(value) for value in values]
-
-
-def _is_string_view(kind):
-    """Whether a type of Arrow is that of views, which pyarrow cannot take some of."""
-    from pyarrow import types
-
-    return hasattr(types, "is_string_view") and types.is_string_view(kind)  # since pyarrow 16
 
 
 def as_word(value: Any) -> str | None:
@@ -552,8 +543,6 @@ def as_word(value: Any) -> str | None:
         return str(value.astype("datetime64[D]" if is_day else "datetime64[us]")).removesuffix(".000000")
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, bool):
-        return str(value)
     if isinstance(value, bytes | bytearray | memoryview):
         return bytes(value).decode()
     if isinstance(value, Decimal) and value.is_finite():

@@ -211,10 +211,7 @@ class OnlineImputer(OnlineTransformer):
         may_be_words = self._fills_by_a_word() and columns and not any(column.has_values for column in columns)
         if not (holds_words or may_be_words or any(column.kind not in (NUMBERS, EMPTY) for column in columns)):
             return checked_numbers(self, X, first)
-        rows = np.empty((table.n_rows, len(table.columns)), dtype=object)
-        for i, column in enumerate(table.columns):
-            rows[:, i] = column.words()
-        return rows
+        return np.column_stack([column.words() for column in table.columns])
 
     def _new_state(self, rows):
         return Filled(False, Means.new(rows.shape[1])) if self.strategy == "mean" else self._begun(rows)

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from ..estimators._parameters import InvalidParameterError, check_flag, check_number, shown
 from ..estimators._validation import check_finite
-from ._base import LearnsNothing, as_csr, checked_numbers, in_order, loops, names_in, put_beside
+from ._base import LearnsNothing, as_csr, checked_numbers, joined, loops, names_in
 from ._places import check_columns, places_of
 
 Group: TypeAlias = int | str | Sequence[int] | Sequence[str]
@@ -189,7 +189,7 @@ class Interactions(LearnsNothing):
         check_number("max_columns", self.max_columns, Integral, min_val=1, max_val=2**30)
 
     def _rows(self, X, first):
-        rows = in_order(checked_numbers(self, X, first, allow_sparse=True))
+        rows = checked_numbers(self, X, first, allow_sparse=True)
         check_finite(rows, "X", type(self).__name__, getattr(self, "feature_names_in_", None))
         return rows
 
@@ -213,11 +213,11 @@ class Interactions(LearnsNothing):
         width = n_features + (state.n_columns or state.n_products)
         if not (sparse.issparse(rows) or state.n_columns):
             return _dense_products(rows, state.factors or factors_of(state.terms), width)
-        own = as_csr(rows, width)
+        own = as_csr(rows)
         if not state.n_products:
             return own
         block = loops().products(own.data, own.indices, own.indptr, state.tables, state.again, state.n_columns)
-        return put_beside(own, block, n_features)
+        return joined([own, sparse.csr_array(block, shape=(rows.shape[0], width - n_features))])
 
     def _names_out(self, state, names):
         if state.n_columns:

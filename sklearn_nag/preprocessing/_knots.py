@@ -11,7 +11,7 @@ from scipy import sparse
 
 from ..estimators._parameters import check_number
 from ..estimators._saved import check_integer
-from ._base import as_csr, dense, filled
+from ._base import dense, filled, joined
 from ._places import OfNumbers, check_kind
 
 HALF = 0.5 + 1e-9  # halves are rounded upwards, however cosines are rounded
@@ -100,8 +100,8 @@ class KnotTransformer(OfNumbers):
         """How many columns are added for so many columns with knots."""
         raise NotImplementedError
 
-    def _beside(self, seen, rows, values, n_columns):
-        """CSR rows of so many columns, given as arrays, with the columns that are added beside the last ones.
+    def _beside(self, seen, rows, values):
+        """Rows as a CSR array, with the columns that are added beside the last ones.
 
         ``values`` are the columns with knots, dense, of those rows that get others beside them.
         """
@@ -186,12 +186,10 @@ class KnotTransformer(OfNumbers):
 
         ``values`` are the columns that get knots, and ``stand_ins`` is what `filled` takes.
         """
-        n_columns = rows.shape[1] + self._width(len(seen.columns))
-        own = as_csr(filled(rows, seen.columns, values, stand_ins), n_columns)
+        rows = filled(rows, seen.columns, values, stand_ins)
         if n_early == len(values):
-            return own
-        parts = self._beside(seen, (own.data, own.indices, own.indptr), values[n_early:], rows.shape[1])
-        return sparse.csr_array(parts, shape=own.shape)
+            return joined([rows, sparse.csr_array((n_early, self._width(len(seen.columns))))])
+        return self._beside(seen, rows, values[n_early:])
 
     def _names_out(self, state, names):
         return [*names, *self._block_names(names[state.columns])]

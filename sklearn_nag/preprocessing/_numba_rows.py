@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..kernels.compiled.handover import constant
-from ..kernels.compiled.jit import entry, strict, strict_slow
+from ..kernels.compiled.jit import strict, strict_entry, strict_slow
 from ._numpy_rows import (
     DAY,
     DAY_OF_MONTH,
@@ -21,8 +21,7 @@ from ._numpy_rows import (
     MIXERS,
     WEEKDAY,
     WORD,
-    room,
-    room_of,
+    index_type,
 )
 
 NO_GAP = np.int32(MISSING)
@@ -60,14 +59,7 @@ def step_of(x, values, begin, end, steps):
     return (k - begin + part) * (steps / (end - begin - 1))
 
 
-@strict
-def remainder(t, left):
-    """How far ``t`` is above ``left``, at most 1, and what is left to 1."""
-    above = min(t - left, 1.0)
-    return above, 1.0 - above
-
-
-@entry
+@strict_entry
 def fill_hats(X, values, starts, n_hats, data, indices, indptr):
     """As `hats`, to arrays that have room for two entries for each value; return how many there are."""
     n = 0
@@ -81,7 +73,8 @@ def fill_hats(X, values, starts, n_hats, data, indices, indptr):
                 steps = min(n_hats, end - begin) - 1
                 t = step_of(x, values, begin, end, steps)
                 left = min(np.int64(t), steps - 1)
-                above, below = remainder(t, left)
+                above = min(t - left, 1.0)
+                below = 1.0 - above
                 if below != 0.0:
                     data[n], indices[n] = below, column + left
                     n += 1
@@ -123,7 +116,7 @@ def go_down_three(gap, column, cut, n, node):
         node[i] = np.int32(7 + 4 * a + 2 * b + ((low & (not a)) | (high & a)))
 
 
-@entry
+@strict_entry
 def fill_cells(X, values, starts, tree_column, tree_cut, depth, width, first, gap, node, begins, found):
     """Put the columns of cells, of which 0 is ``first``, where those of each row begin among ``found``.
 
@@ -160,7 +153,7 @@ def fill_cells(X, values, starts, tree_column, tree_cut, depth, width, first, ga
                 found[place] = first + (k * MIX % WORD * width // WORD if hashed else k) + t * width
 
 
-@entry
+@strict_entry
 def fill_left(data, indices, indptr, added, all_data, all_indices, all_indptr, begins):
     """Put CSR rows where there is room for as many entries after each as are ``added``; note where these begin."""
     n_rows = len(indptr) - 1
@@ -176,21 +169,7 @@ def fill_left(data, indices, indptr, added, all_data, all_indices, all_indptr, b
         all_indptr[i + 1] = n
 
 
-@entry
-def fill_beside(data, indices, indptr, added, places, ends, n_columns, all_data, all_indices, all_indptr):
-    """As `beside`, to arrays that have room for all entries."""
-    n = 0
-    for i in range(len(indptr) - 1):
-        for k in range(indptr[i], indptr[i + 1]):
-            all_data[n], all_indices[n] = data[k], indices[k]
-            n += 1
-        for k in range(ends[i], ends[i + 1]):
-            all_data[n], all_indices[n] = added[k], places[k] + n_columns
-            n += 1
-        all_indptr[i + 1] = n
-
-
-@entry
+@strict_entry
 def count_dense(X, ends):
     """Add how many numbers of each row are not 0."""
     for i in range(X.shape[0]):
@@ -200,7 +179,7 @@ def count_dense(X, ends):
         ends[i + 1] += n
 
 
-@entry
+@strict_entry
 def put_dense(X, first_column, begin, data, indices):
     """Put what is not 0 where each row begins, which is moved."""
     for i in range(X.shape[0]):
@@ -213,21 +192,15 @@ def put_dense(X, first_column, begin, data, indices):
         begin[i] = n
 
 
-@entry
+@strict_entry
 def put_sparse(values, columns, ends, first_column, begin, data, indices):
     """Put the entries of CSR rows where each row begins, which is moved."""
     for i in range(len(ends) - 1):
-        n = begin[i]
-        for k in range(ends[i], ends[i + 1]):
+        n = np.uint64(begin[i])  # unsigned, as signed places may count from the end
+        for k in range(np.uint64(ends[i]), np.uint64(ends[i + 1])):
             data[n], indices[n] = values[k], first_column + columns[k]
-            n += 1
+            n += np.uint64(1)
         begin[i] = n
-
-
-@strict
-def ratio(x, y):
-    """Their quotient."""
-    return x / y
 
 
 @strict
@@ -240,13 +213,7 @@ def mean_of(n, total, huge, origin):
     return 2.0 * min(max(0.5 * (huge / n) / LIFT + 0.5 * found, -LARGEST / 2), LARGEST / 2)
 
 
-@strict
-def less(x, y):
-    """Their difference."""
-    return x - y
-
-
-@entry
+@strict_entry
 def fill_by_means(X, marked, n_values, total, huge, origin, out):
     """As `filled_by_means`, to rows that have room; what is known is changed."""
     width = X.shape[1]
@@ -263,11 +230,11 @@ def fill_by_means(X, marked, n_values, total, huge, origin, out):
                     if n == 0:
                         first = x
                     n += 1
-                    apart = less(x, first)
+                    apart = x - first
                     if abs(apart) <= HUGE:
-                        ordinary = sum_of(ordinary, apart)
+                        ordinary += apart
                     else:
-                        lifted = sum_of(lifted, less(x * LIFT, first * LIFT))
+                        lifted += x * LIFT - first * LIFT
                 out[i, j] = x
                 if marked:
                     out[i, width + j] = missing
@@ -300,13 +267,13 @@ def part_of(time, part):
     return day if part == DAY_OF_MONTH else month
 
 
-@entry
+@strict_entry
 def fill_part(times, place, part, first, columns, values):
     """One part of one column of dates, as `parts_of_dates` has it, to arrays that have room."""
     if part == DAYS:
         for i in range(len(times)):
             columns[i, place] = first
-            values[i, place] = np.nan if times[i] == NO_TIME else ratio(np.float64(times[i]), np.float64(DAY))
+            values[i, place] = np.nan if times[i] == NO_TIME else times[i] / DAY
     else:
         for i in range(len(times)):
             missing = times[i] == NO_TIME
@@ -332,12 +299,6 @@ def product_of_three(x, y, z):
     if not LEAST <= abs(x * y) < LARGEST:
         y, z = z, y
     return product_of(product_of(x, y), z)
-
-
-@strict
-def sum_of(x, y):
-    """Their sum."""
-    return x + y
 
 
 @strict
@@ -376,7 +337,7 @@ def pairs(n, repeat):
     return n * (n + 1 - 2 * repeat) // 2
 
 
-@entry
+@strict_entry
 def count_products(indices, indptr, table, repeats, counts):
     """Add how many products of a term each row has."""
     for i in range(len(indptr) - 1):
@@ -397,7 +358,7 @@ def count_products(indices, indptr, table, repeats, counts):
             counts[i] += n * (n + 1) * (n + 2) // 6
 
 
-@entry
+@strict_entry
 def gather(data, indices, begin, end, table, numbers, values, sizes):
     """The entries of a row that are in each group of a term, with their parts of numbers."""
     for s in range(len(table)):
@@ -410,7 +371,7 @@ def gather(data, indices, begin, end, table, numbers, values, sizes):
         sizes[s] = n
 
 
-@entry
+@strict_entry
 def fill_products(data, indices, indptr, table, repeats, first, n_columns, numbers, values, sizes, columns, found):
     """Put the products of a term where each row's begin, by ``first``, which is moved to their ends."""
     for i in range(len(indptr) - 1):
@@ -431,7 +392,7 @@ def fill_products(data, indices, indptr, table, repeats, first, n_columns, numbe
         first[i] = n
 
 
-@entry
+@strict_entry
 def add_up(columns, values, starts, bits, other_columns, other_values, counts):
     """Order the products of each row by column, add up those of one, and close the gaps; ``starts`` is moved."""
     n = 0
@@ -442,9 +403,9 @@ def add_up(columns, values, starts, bits, other_columns, other_values, counts):
         first = n
         for k in range(begin, end):
             if n > first and columns[n - 1] == columns[k]:
-                values[n - 1] = sum_of(values[n - 1], values[k])
+                values[n - 1] += values[k]
             else:
-                columns[n], values[n] = columns[k], sum_of(0.0, values[k])
+                columns[n], values[n] = columns[k], 0.0 + values[k]
                 n += 1
         for k in range(first, n):
             values[k] = within(values[k])
@@ -452,7 +413,7 @@ def add_up(columns, values, starts, bits, other_columns, other_values, counts):
     return n
 
 
-@entry
+@strict_entry
 def fill_dense_products(X, factors, out):
     """As `dense_products`."""
     for i in range(X.shape[0]):
@@ -472,23 +433,16 @@ def hats(X, knots, n_hats):
     return data[:n], indices[:n], indptr
 
 
-def cells_beside(left, X, knots, trees, width, n_columns):
+def cells_beside(left, X, knots, trees, width):
     """As `_numpy_rows.cells_beside`."""
-    n_trees, n_nodes = trees.column.shape
-    n = len(left[0]) + len(X) * n_trees
-    data, indices = np.ones(n), np.empty(n, left[1].dtype if n < 2**31 else np.int64)
-    indptr, begins = np.zeros(len(left[2]), indices.dtype), np.empty(len(X), np.int64)
-    fill_left(*map(constant, left), n_trees, data, indices, indptr, begins)
+    (n_rows, n_columns), (n_trees, n_nodes) = left.shape, trees.column.shape
+    data = np.ones(len(left.data) + len(X) * n_trees)
+    indices = np.empty(len(data), index_type(len(data), n_columns + n_trees * width))
+    indptr, begins = np.zeros(n_rows + 1, indices.dtype), np.empty(len(X), np.int64)
+    fill_left(*map(constant, (left.data, left.indices, left.indptr)), n_trees, data, indices, indptr, begins)
     given = map(constant, (X, knots.values, knots.starts, trees.column, trees.cut))
     room_of_rows = np.empty((X.shape[1], TOGETHER), np.int32), np.empty(TOGETHER, np.int32)
     fill_cells(*given, n_nodes.bit_length(), width, n_columns, *room_of_rows, begins, indices)
-    return data, indices, indptr
-
-
-def beside(left, right, n_columns):
-    """As `_numpy_rows.beside`."""
-    data, indices, indptr = room(left, right)
-    fill_beside(*map(constant, (*left, *right)), n_columns, data, indices, indptr)
     return data, indices, indptr
 
 
@@ -502,7 +456,8 @@ def joined(blocks):
         else:
             ends[1:] += np.diff(block.indptr)
     np.add.accumulate(ends, out=ends)
-    data, indices = room_of(ends, blocks)
+    width = sum(block.shape[1] for block in blocks)
+    data, indices = np.empty(ends[-1]), np.empty(ends[-1], index_type(ends[-1], width))
     begin, first_column = ends[:-1].copy(), 0
     for block in blocks:
         if isinstance(block, np.ndarray):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy import sparse
 
 LARGEST, LEAST = np.finfo(np.float64).max, np.finfo(np.float64).tiny  # the latter of full precision
 MIX, WORD = 0x9E3779B1, 2**32  # odd, and near the golden section of 2**32 (Knuth, volume 3, section 6.4)
@@ -84,50 +85,27 @@ def cells(X, knots, trees, width):
     return found
 
 
-def cells_beside(left, X, knots, trees, width, n_columns):
-    """CSR rows with a 1 in the column of each of their cells beside their ``n_columns``, as `beside` gives them.
+def cells_beside(left, X, knots, trees, width):
+    """CSR rows with a 1 in the column of each of their cells beside their own columns, as `joined` gives them.
 
     ``X`` is what the cells of the last rows are made of; the rows before them have none.
     """
-    found = cells(X, knots, trees, width)
-    n_cells = np.arange(len(left[2])) - (len(left[2]) - 1 - len(X))  # rows that have cells, up to each
-    ends = np.maximum(n_cells, 0) * found.shape[1]
-    kind = np.int32 if found.size < 2**31 else np.int64
-    return beside(left, (np.ones(found.size), found.ravel(), ends.astype(kind)), n_columns)
+    n_rows, found = left.shape[0], cells(X, knots, trees, width)
+    ends = np.maximum(np.arange(n_rows + 1) - (n_rows - len(X)), 0) * found.shape[1]
+    of_cells = np.ones(found.size), found.ravel(), ends
+    return joined([left, sparse.csr_array(of_cells, shape=(n_rows, found.shape[1] * width))])
 
 
 def joined(blocks):
     """Blocks of columns side by side, as data, indices and row pointers; of dense blocks without the zeros."""
-    parts = [as_csr_parts(block) for block in blocks]
-    ends = np.zeros(blocks[0].shape[0] + 1, np.int64)
-    for _, _, own_ends in parts:
-        ends += own_ends
-    data, indices = room_of(ends, blocks)
-    begin, first_column = ends[:-1].copy(), 0
-    for block, (values, columns, own_ends) in zip(blocks, parts):
-        counts = np.diff(own_ends)
-        places = np.repeat(begin - own_ends[:-1], counts) + np.arange(own_ends[-1])
-        data[places] = values[: own_ends[-1]]
-        indices[places] = np.add(columns[: own_ends[-1]], first_column, dtype=indices.dtype)
-        begin += counts
-        first_column += block.shape[1]
-    return data, indices, ends.astype(indices.dtype)
+    rows = sparse.hstack([sparse.csr_array(block) for block in blocks], format="csr", dtype=np.float64)
+    kind = index_type(rows.nnz, rows.shape[1])
+    return rows.data, rows.indices.astype(kind, copy=False), rows.indptr.astype(kind, copy=False)
 
 
-def as_csr_parts(block):
-    """Data, indices and row pointers of CSR rows, or of dense ones without the zeros."""
-    if not isinstance(block, np.ndarray):
-        return block.data, block.indices, block.indptr
-    there = block != 0
-    ends = np.zeros(len(block) + 1, np.int64)
-    np.add.accumulate(there.sum(axis=1), out=ends[1:])
-    return block[there], np.nonzero(there)[1], ends
-
-
-def room_of(ends, blocks):
-    """Empty data and indices for rows that end there, which have the columns of all blocks."""
-    width = sum(block.shape[1] for block in blocks)
-    return np.empty(ends[-1]), np.empty(ends[-1], np.int32 if max(int(ends[-1]), width) < 2**31 else np.int64)
+def index_type(n_entries, n_columns):
+    """The type of the indices of CSR rows with so many entries and columns."""
+    return np.int32 if max(n_entries, n_columns) < 2**31 else np.int64
 
 
 def means(n_values, total, huge, origin):
@@ -194,23 +172,6 @@ def parts_of_dates(times, parts, widths):
         columns[:, :, place] = found + first[:, place]
         values[missing, place] = 0.0
     return columns.reshape(n_rows, -1), values.reshape(n_rows, -1)
-
-
-def room(left, right):
-    """Empty data and indices, and row pointers of zeros, for the CSR rows of `beside`."""
-    n = len(left[0]) + len(right[0])
-    kind = np.result_type(left[1], right[1]) if n < 2**31 else np.int64
-    return np.empty(n), np.empty(n, kind), np.zeros(len(left[2]), kind)
-
-
-def beside(left, right, n_columns):
-    """CSR rows with others beside them, after ``n_columns``: all as data, indices and row pointers."""
-    data, indices, indptr = room(left, right)
-    np.add(left[2], right[2], out=indptr, casting="same_kind")
-    for (values, places, ends), before, move in ((left, right[2][:-1], 0), (right, left[2][1:], n_columns)):
-        at = np.arange(len(values)) + np.repeat(before, np.diff(ends))
-        data[at], indices[at] = values, np.add(places, move, dtype=indices.dtype)
-    return data, indices, indptr
 
 
 def products(data, indices, indptr, tables, again, n_columns):

@@ -403,8 +403,7 @@ class OnlinePipeline(Pipeline):
     @property
     def numeric_outputs_(self) -> np.ndarray:
         """Places of the columns that come out and hold numbers, where the last transformer tells them."""
-        steps = [step for _, step in self.steps]
-        numeric = numeric_outputs(steps)
+        numeric = numeric_outputs(step for _, step in self.steps)
         if numeric is None:
             raise AttributeError("no step of this pipeline tells which columns of what comes out hold numbers")
         return numeric
@@ -441,7 +440,9 @@ class OnlinePipeline(Pipeline):
         router = super().get_metadata_routing()
         steps = dict(self.steps)
         for name, pair in router:
-            if name in steps and learns(steps[name]) and (steps[name] is self.steps[-1][1] or _is_foreign(steps[name])):
+            step = steps.get(name)
+            is_asked = step is self.steps[-1][1] or not hasattr(step, "learn_transform")
+            if name in steps and learns(step) and is_asked:
                 pair.mapping.add(caller="partial_fit", callee="partial_fit")
         return router
 
@@ -461,10 +462,6 @@ class _Telling(BaseEstimator):
 
     def __sklearn_is_fitted__(self):
         return True
-
-
-def _is_foreign(step):
-    return not hasattr(step, "learn_transform")
 
 
 def merge_transformers(pipelines: list, n: int, base: Any = None) -> tuple[list, list]:

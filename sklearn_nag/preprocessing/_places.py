@@ -14,7 +14,7 @@ from scipy import sparse
 from ..estimators._parameters import InvalidParameterError, parameter_names, shown
 from ..estimators._saved import CheckedWhenLoaded, check_attributes, check_features
 from ..estimators._validation import as_given
-from ._base import OnlineTransformer, checked_numbers, in_order, names_in
+from ._base import OnlineTransformer, checked_numbers, names_in
 
 Columns: TypeAlias = Sequence[int] | Sequence[str] | Sequence[bool]
 
@@ -132,7 +132,7 @@ class OfNumbers(ToldNumbers, CheckedWhenLoaded, OnlineTransformer):
         self._check_state(state, begun_with)
 
     def _rows(self, X, first):
-        return in_order(checked_numbers(self, X, first, allow_sparse=True))
+        return checked_numbers(self, X, first, allow_sparse=True)
 
     def _places(self, rows):
         """Places of the columns, for the first rows."""

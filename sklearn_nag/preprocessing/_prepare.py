@@ -60,8 +60,6 @@ _DOUBTFUL = 2030  # a year from here on, of two digits, may have been in the las
 _FEWEST_MONTHS = 3  # different ones, that make 201001 a month
 _SINCE, _UNTIL = 1e9, 2.1e9  # 2001 and 2036, as seconds: a column between them holds times
 _DIGIT = re.compile(r"\d")
-_KEPT = "kinds={{{name!r}: {kind!r}}} keeps them"
-_KEPT_WHERE_READ = "words=[{name!r}] of read_batches keeps them"
 
 
 class Choice(NamedTuple):
@@ -91,11 +89,11 @@ class _Values(NamedTuple):
     dates: np.ndarray
 
 
-def choose(column: Column, asked: str | None = None, kept: str = _KEPT, least: float = 1.0) -> Choice:
+def choose(column: Column, asked: str | None = None, least: float = 1.0) -> Choice:
     """Decide what a column is; raise if it is not what is ``asked``, of `KINDS`.
 
-    ``kept`` is what notes say of how to keep a column that is left out, with ``{name}`` and ``{kind}``; ``least`` the
-    share of the rows with a value that must be numbers, or dates, where it holds words: the others are missing.
+    ``least`` is the share of the rows with a value that must be numbers, or dates, where it holds words: the others
+    are missing.
     """
     if asked == LEFT_OUT:
         return Choice(LEFT_OUT, "left out, as asked")
@@ -107,10 +105,15 @@ def choose(column: Column, asked: str | None = None, kept: str = _KEPT, least: f
         what = str(error).partition(" holds ")[2].rpartition(": columns hold ")[0]
         return Choice(LEFT_OUT, f"left out: it holds {what}, neither numbers, words nor dates")
     if kind == NUMBERS and not (asked is None and column.is_nominal):
-        return _of_numbers(column, asked, kept)
+        return _of_numbers(column, asked)
     if kind == DATES and asked in (None, DATES):
         return _of_dates(column)
-    return _of_words(column, asked, kept, least)
+    return _of_words(column, asked, least)
+
+
+def _by_kinds(column, kind, does="keeps them"):
+    """How notes tell to ask for another kind, and what that ``does``."""
+    return f"kinds={{{column.name!r}: {kind!r}}} {does}"
 
 
 def _useless(choice):
@@ -121,10 +124,11 @@ def _useless(choice):
     return choice._replace(kind=LEFT_OUT, note=f"left out: {why}")
 
 
-def _of_numbers(column, asked, kept, if_lost=_KEPT_WHERE_READ, are_amounts=False):
-    """The choice for numbers; ``if_lost`` is what to say in place of ``kept`` where floats have merged words.
+def _of_numbers(column, asked, are_of_words=False, are_amounts=False):
+    """The choice for numbers.
 
-    ``are_amounts`` says that they are written as amounts are, and names of rows are not.
+    ``are_of_words`` says that the column they are from has the words, too, and ``are_amounts`` that they are written as
+    amounts are, and names of rows are not.
     """
     values = column.numbers()
     present = values[~np.isnan(values)]
@@ -143,16 +147,17 @@ def _of_numbers(column, asked, kept, if_lost=_KEPT_WHERE_READ, are_amounts=False
         dtype = str(getattr(column.values, "dtype", getattr(column.values, "type", "")))
         if are_one and (n_words > 1 or re.match("(?i)float|double", dtype)):  # as files are read
             why, kind = "are one as float64", WORDS
-            kept = kept if n_words > 1 else if_lost
         elif (useless := _useless(choice)) is not None:
             return useless
         if kind == WORDS or _name_rows(present, len(found), str(column.name), times is not None, are_amounts):
-            keep = kept.format(name=column.name, kind=kind)
+            keep = _by_kinds(column, kind)
+            if kind == WORDS and n_words <= 1 and not are_of_words:
+                keep = f"words=[{column.name!r}] of read_batches keeps them"
             return choice._replace(kind=LEFT_OUT, note=f"left out: whole numbers that {why} ({keep})")
     if asked in (None, DATES) and times is not None:
         how = f"{times} since 1970" if times in EPOCHS else times.replace("%", "")
-        keep = "" if asked else f"; {kept.format(name=column.name, kind=NUMBERS)} as numbers"
-        note = f"dates ({how}{keep.replace(' keeps them', ' takes them')})"
+        keep = "" if asked else f"; {_by_kinds(column, NUMBERS, 'takes them as numbers')}"
+        note = f"dates ({how}{keep})"
         return choice._replace(kind=DATES, note=note, form=times, has_times=times in EPOCHS)
     ends = f" from {found[0]:.6g} to {found[-1]:.6g}" if len(found) else ""
     return choice._replace(note=f"numbers{ends}")
@@ -236,7 +241,7 @@ def _values_in(column, words):
     return _Values(words, numbers, dates)
 
 
-def _of_words(column, asked, kept, least):
+def _of_words(column, asked, least):
     counts = _counts(column)
     n, n_none = sum(counts.values()), counts.pop(None, 0)
     values = _not_missing(counts)
@@ -253,14 +258,14 @@ def _of_words(column, asked, kept, least):
     ways = tuple(read_as for kind, read_as in ways if asked in (None, kind))
     found = _values_in(column, values) if ways else None
     for read_as in ways:
-        if (choice := read_as(column, found, of_values, asked, kept, least)) is not None:
+        if (choice := read_as(column, found, of_values, asked, least)) is not None:
             return choice
     if asked in (NUMBERS, DATES):
         some = found._replace(words=_some(found.words))
-        ways = [read_as for read_as in ways if read_as(column, some, of_values, asked, kept, 0.5) is not None]
+        ways = [read_as for read_as in ways if read_as(column, some, of_values, asked, 0.5) is not None]
         if asked == DATES and len(found.numbers) > (1.0 - LEAST_READ) * (n - n_none):
             ways = []  # which numbers are days, nobody says
-        made = [read_as(column, found, of_values, asked, kept, LEAST_ASKED) for read_as in ways]
+        made = [read_as(column, found, of_values, asked, LEAST_ASKED) for read_as in ways]
         if any(made):
             return min(filter(None, made), key=lambda choice: choice.n_missing)
         word = next((word for word in values if not _DIGIT.search(word)), next(iter(values)))
@@ -270,16 +275,15 @@ def _of_words(column, asked, kept, least):
     if asked == TEXT or (asked is None and length >= WORDS_OF_TEXT and len(counts) > MOST_WORDS):
         return of_words._replace(kind=TEXT, note=f"text ({len(counts)} different, {length:.1f} words each)")
     if asked is None and len(counts) > max(MOST_WORDS, (n - n_none) // 2):
-        why = f"text, or names of rows ({len(counts)} different; {kept.format(name=column.name, kind=WORDS)})"
-        return of_words._replace(kind=LEFT_OUT, note=f"left out: {why}{_share_of_numbers(column, values, kept)}")
+        why = f"text, or names of rows ({len(counts)} different; {_by_kinds(column, WORDS)})"
+        return of_words._replace(kind=LEFT_OUT, note=f"left out: {why}{_share_of_numbers(column, values)}")
     note = f"{len(counts)} words"
     if (n_bare := len({word.strip() for word in counts})) < len(counts):
         note += f" ({n_bare} without the blanks at their ends)"
     if asked is None and not as_told:
-        note += _share_of_numbers(column, values, kept)
+        note += _share_of_numbers(column, values)
     if as_told and values and beside_numbers(values, 1.0) is not None:
-        how = kept.format(name=column.name, kind=NUMBERS).replace(" keeps", " takes")
-        note += f", as their type says ({how} as numbers)"
+        note += f", as their type says ({_by_kinds(column, NUMBERS, 'takes them as numbers')})"
     return of_words._replace(note=note)
 
 
@@ -293,19 +297,19 @@ def _some(counts):
     return dict(first) | {word: each * times for word, times in others[::each]}
 
 
-def _share_of_numbers(column, values, kept):
+def _share_of_numbers(column, values):
     """What notes say of words of which most are numbers."""
     if beside_numbers(_some(values), 0.5) is None or not (others := beside_numbers(values, LEAST_TOLD)):
         return ""
     share = 1.0 - sum(values[word] for word in others) / sum(values.values())
-    how = kept.format(name=column.name, kind=NUMBERS).replace(" keeps them", " takes these")
-    return f"; {share:.1%} are numbers, but {shown(others[0])} and the like are none ({how} as missing)"
+    how = _by_kinds(column, NUMBERS, "takes these as missing")
+    return f"; {share:.1%} are numbers, but {shown(others[0])} and the like are none ({how})"
 
 
-def _as_quantities(column, values, choice, asked, kept, least):
+def _as_quantities(column, values, choice, asked, least):
     """The choice for words that are numbers with one unit, but for few of them, or None."""
     how = _unit_among(values.words, asked, len(values.numbers))
-    return None if how is None else _as_numbers(column, values, choice, asked, kept, least, how)
+    return None if how is None else _as_numbers(column, values, choice, asked, least, how)
 
 
 def _unit_among(counts, asked=None, n_numbers=0):
@@ -335,7 +339,7 @@ def _is_amount(word):
     return unit_of(word) in MAGNITUDES and ("." in word or "," in word or mark_of(word) != "no mark")
 
 
-def _as_numbers(column, values, choice, asked, kept, least, how=None):
+def _as_numbers(column, values, choice, asked, least, how=None):
     """The choice for words that are numbers, and numbers beside them, but for few others, or None."""
     counts = Counter(values.words)
     if len(values.dates):
@@ -349,9 +353,9 @@ def _as_numbers(column, values, choice, asked, kept, least, how=None):
     n_rows_of = np.array([counts[word] for word in found], dtype=np.intp)
     every = np.append(np.repeat(np.array([*found.values()], dtype=np.float64), n_rows_of), values.numbers)
     are_amounts = not all(map(_is_plain, found))
-    made = _of_numbers(Column(column.name, every), asked, kept, kept, are_amounts)  # the column has the words
+    made = _of_numbers(Column(column.name, every), asked, True, are_amounts)
     if made.kind == DATES and _all_dates(found, made.form) is None:
-        made = _of_numbers(Column(column.name, every), NUMBERS, kept, if_lost=kept)
+        made = _of_numbers(Column(column.name, every), NUMBERS)
     note, form = made.note, made.form if made.kind == DATES else form
     if found and made.kind == NUMBERS and form != NUMBER_FORMATS[0]:
         word, number = max(found.items(), key=lambda item: len(unit_of(item[0]) or "") if how else 0)
@@ -461,11 +465,11 @@ def _said_of(others, counts):
     return f", but {others[0]!r} and the like in {n} row{'s' * (n > 1)}, taken as missing"
 
 
-def _as_dates(column, values, choice, asked, kept, least):
+def _as_dates(column, values, choice, asked, least):
     """The choice for words that are dates, and dates beside them, but for few others, or None."""
     counts, n_dates, n_numbers = values.words, len(values.dates), len(values.numbers)
     if asked == DATES and n_numbers and not (counts or n_dates):
-        return _as_numbers(column, values, choice, asked, kept, least)
+        return _as_numbers(column, values, choice, asked, least)
     if not _may_be_dates(counts, least, n_dates, n_numbers):
         return None
     form, dates, others = _best(counts, DATE_FORMATS, read_date, least, n_dates, n_numbers)

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from ..estimators._parameters import check_flag
-from ._base import as_csr, dense, filled, loops, put_beside
+from ._base import dense, filled, joined, loops
 from ._imputer import Means
 from ._interactions import named_product
 from ._numpy_rows import LARGEST
@@ -135,8 +135,7 @@ class OnlineProducts(OfNumbers):
         rows = filled(rows, state.columns, values, whole[np.isnan(values).any(axis=1)])
         width = n_features + self._width(state)
         if sparse.issparse(rows) and width > NARROW:
-            block = as_csr(self._beside(state, whole, means, sizes), self._width(state))
-            return put_beside(as_csr(rows, width), (block.data, block.indices, block.indptr), n_features)
+            return joined([rows, self._beside(state, whole, means, sizes)])
         out = np.empty((len(values), width))
         out[:, :n_features] = rows.toarray() if sparse.issparse(rows) else rows
         self._beside(state, whole, means, sizes, out[:, n_features:])

@@ -162,9 +162,8 @@ def tell_numeric(step: Any, before: Iterable, refits: bool = False) -> Callable[
     ``refits``. The steps ``before`` it have learnt. What is returned makes the step again what it was.
     """
     wants = hasattr(step, "set_numeric_columns") and not isinstance(step, FrozenEstimator)
-    if not (wants and (refits or _knows_nothing(step))):
-        return lambda: None
-    numeric = numeric_outputs(before)
+    is_told = wants and (refits or _knows_nothing(step))
+    numeric = numeric_outputs(before) if is_told else None
     if numeric is None:
         return lambda: None
     known = vars(step).copy()

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.feature_extraction import FeatureHasher
 
 from ..estimators._parameters import InvalidParameterError, check_flag, check_number
-from ._base import OnlineTransformer, names_in, table_in
+from ._base import OnlineTransformer, in_columns, names_in, table_in
 from ._frames import WORDS
 
 MISSING, OTHER = "(missing)", "(other)"  # how names of columns call a missing word, and those without a column
@@ -23,16 +23,16 @@ class Coded(NamedTuple):
     """Words by number."""
 
     codes: list  # of each column: an array with a number for each row
-    words: list  # of each column: what its numbers stand for; a missing word is `_NONE`. Each is there, and none twice
+    words: list  # of each column: what its numbers stand for, all of which are there; a missing word is `_NONE`
     n_rows: int
 
     def not_in(self, i, known):
-        """New words of a column, in the order in which rows have them."""
+        """New words of a column, each once, in the order in which rows have them."""
         is_new = np.array([word not in known for word in self.words[i]], dtype=bool)
         if not is_new.any():
             return []
         found, first = np.unique(self.codes[i][is_new[self.codes[i]]], return_index=True)
-        return [self.words[i][code] for code in found[np.argsort(first)].tolist()]
+        return list(dict.fromkeys(self.words[i][code] for code in found[np.argsort(first)].tolist()))
 
 
 class _OfWords(OnlineTransformer):
@@ -49,10 +49,6 @@ class _OfWords(OnlineTransformer):
             of_rows, of_column = column.coded()
             if None in of_column:
                 of_column = [_NONE if word is None else word for word in of_column]
-            if len(set(of_column)) < len(of_column):
-                places: dict[str, int] = {}
-                merged = [places.setdefault(word, len(places)) for word in of_column]
-                of_rows, of_column = np.asarray(merged, dtype=np.intp)[of_rows], list(places)
             codes.append(of_rows)
             words.append(of_column)
         return Coded(codes, words, table.n_rows)
@@ -174,14 +170,9 @@ class OnlineOneHotEncoder(_OfVocabulary):
         return super()._new_state(rows)
 
     def _transform_rows(self, state, rows):
-        n_rows, n_columns, width = rows.n_rows, len(rows.words), int(self.max_categories)
+        n_columns, width = len(rows.words), int(self.max_categories)
         columns = self._numbers(state, rows, [width - 1] * n_columns) + width * np.arange(n_columns, dtype=np.int32)
-        if self.sparse_output:
-            indptr = np.arange(0, n_rows * n_columns + 1, n_columns, dtype=np.int32)
-            return sparse.csr_array((np.ones(n_rows * n_columns), columns.ravel(), indptr), (n_rows, n_columns * width))
-        out = np.zeros((n_rows, n_columns * width))
-        np.put_along_axis(out, columns, 1.0, axis=1)
-        return out
+        return in_columns(columns, np.ones(columns.shape), n_columns * width, self.sparse_output)
 
     def _names_out(self, state, names):
         out = []
@@ -331,31 +322,13 @@ class HashingEncoder(_OfWords):
         return Remembered(counts), self._transform_rows(state, rows) if transform else None
 
     def _transform_rows(self, state, rows):
-        n_rows, n_columns = rows.n_rows, len(rows.words)
-        hashed = self._hashed([(i, word) for i, words in enumerate(rows.words) for word in words])
-        columns = np.empty((n_rows, n_columns), dtype=np.int32)
-        first = 0
-        for i, (codes, words) in enumerate(zip(rows.codes, rows.words)):
-            columns[:, i] = hashed[first : first + len(words)].take(codes)
-            first += len(words)
-        indptr = np.arange(0, n_rows * n_columns + 1, n_columns, dtype=np.int32)
-        out = sparse.csr_array((np.ones(columns.size), columns.ravel(), indptr), (n_rows, int(self.n_features)))
-        if n_columns > 1:
-            out.sum_duplicates()
-        return out
-
-    def _hashed(self, keys):
-        """Columns that pairs of a column's number and a word lead to."""
-        if not keys:
-            return np.empty(0, dtype=np.int32)
-        names = names_in(self)
-        words = [[hashed_word(str(names[i]), None if word == _NONE else word)] for i, word in keys]
-        return hasher(self.n_features).transform(words).indices
+        return hashed_rows(rows, names_in(self), self.n_features)
 
     def _names_out(self, state, names):
         keys = _by_count(state.counts)
         words = [f"{names[i]}={_shown(word)}" for i, word in keys]
-        return names_of_places("hashed", int(self.n_features), self._hashed(keys), words)
+        places = _hashed([(names_in(self)[i], word) for i, word in keys], self.n_features)
+        return names_of_places("hashed", int(self.n_features), places, words)
 
     def _less(self, state, base):
         return Remembered(tuple(map(counted_since, state.counts, base.counts)))
@@ -364,6 +337,28 @@ class HashingEncoder(_OfWords):
         n = int(self.max_names)
         counts = tuple(added_up(of_column) for of_column in zip(*(state.counts for state in states)))
         return Remembered(_seen_most(counts, n) if sum(map(len, counts)) > 2 * n else counts)
+
+
+def hashed_rows(rows: Coded, names: list, n_features: int) -> sparse.csr_array:
+    """Words as columns of ones and zeros: each, with the name of its column, leads to one of ``n_features``."""
+    hashed = _hashed([(name, word) for name, words in zip(names, rows.words) for word in words], n_features)
+    columns = np.empty((rows.n_rows, len(rows.words)), dtype=np.int32)
+    first = 0
+    for i, (codes, words) in enumerate(zip(rows.codes, rows.words)):
+        columns[:, i] = hashed[first : first + len(words)].take(codes)
+        first += len(words)
+    out = in_columns(columns, np.ones(columns.shape), int(n_features), is_sparse=True)
+    if len(rows.words) > 1:
+        out.sum_duplicates()
+    return out
+
+
+def _hashed(keys, n_features):
+    """Columns that pairs of a column's name and a word lead to."""
+    if not keys:
+        return np.empty(0, dtype=np.int32)
+    words = [[hashed_word(str(name), None if word == _NONE else word)] for name, word in keys]
+    return hasher(n_features).transform(words).indices
 
 
 def added_up(parts):

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..preprocessing._dates import read_date
 from ..preprocessing._frames import MISSING_WORDS
-from ._sources import PACKINGS, check_names, import_pyarrow, naming, suffixes
+from ._sources import PACKINGS, check_names, naming, pyarrow, suffixes
 from ._text import BadRow, WholeRows
 
 _SAMPLE = 2**22  # bytes of text that tell the types of columns
@@ -54,12 +54,11 @@ def csv_tables(
     set ``words``, of columns that hold words, those are added that are found to, for later files. Columns of
     ``may_lack`` may have no value at first, and hold numbers then; those ``needed`` must be there, read or not.
     """
-    pyarrow = import_pyarrow()
-    with _opened(path, delimiter, max_row_bytes, encoding) as (rows, delimiter, names, text):
+    with _opened(path, delimiter, max_row_bytes, encoding) as (rows, names, text):
         check_names(names, columns, path)
         check_names(names, targets, path)
         check_names(names, needed, path)
-        table = _Table(names, names if columns is None else columns, targets, delimiter, frames, words)
+        table = _Table(names, names if columns is None else columns, targets, rows.delimiter, frames, words)
         with naming(path):
             wider = max(1, len(names) // _MANY)
             sample, block = (min(size * wider, max_row_bytes) for size in (_SAMPLE, _BLOCK))
@@ -87,26 +86,24 @@ def csv_tables(
 
 def csv_names(path, delimiter, max_row_bytes, encoding) -> list[str]:
     """Names of all columns of a CSV file; parameters are those of `csv_tables`."""
-    with _opened(path, delimiter, max_row_bytes, encoding) as (_, _, names, _):
+    with _opened(path, delimiter, max_row_bytes, encoding) as (_, names, _):
         return names
 
 
 @contextlib.contextmanager
 def _opened(path, delimiter, max_row_bytes, encoding):
-    """Rows of an open CSV file, its delimiter, the names of its columns, and text that has been read behind them."""
+    """Rows of an open CSV file, the names of its columns, and text that has been read behind them."""
     suffix, packing = suffixes(path)
     with contextlib.ExitStack() as opened:
         with naming(path):
             packed = opened.enter_context(open(path, "rb"))  # as pyarrow opens no pipes
-            file = opened.enter_context(import_pyarrow().input_stream(packed, compression=PACKINGS[packing]))
+            file = opened.enter_context(pyarrow.input_stream(packed, compression=PACKINGS[packing]))
         with naming(path):
             if codecs.lookup(encoding).name != "utf-8":
                 file = _Recoded(file, encoding)
-            file = _Peeked(file)
-            delimiter = delimiter or ("\t" if suffix == ".tsv" else _delimiter(file.first))
-            rows = CsvRows(file, delimiter, max_row_bytes)
+            rows = CsvRows(file, delimiter or ("\t" if suffix == ".tsv" else None), max_row_bytes)
             names, text = _header(rows)
-        yield rows, delimiter, names, text
+        yield rows, names, text
 
 
 class _Recoded:
@@ -124,21 +121,6 @@ class _Recoded:
             if not data:
                 break
         return text.encode()
-
-
-class _Peeked:
-    """A file whose first bytes are known before they are read."""
-
-    def __init__(self, file):
-        self._file, self._rest = file, file.read(_PEEK)
-        self.first = self._rest
-
-    def read(self, size):
-        """Some bytes, at most ``size``; none at the end."""
-        if not self._rest:
-            return self._file.read(size)
-        data, self._rest = self._rest[:size], self._rest[size:]
-        return data
 
 
 def _delimiter(text):
@@ -178,16 +160,17 @@ class CsvRows(WholeRows):
     """Rows of a CSV file, which may have line ends within quotes.
 
     A quote that begins a field is closed by the next one that is not doubled, behind which the field must end: quotes
-    are taken as in RFC 4180. A quote elsewhere is a character like others.
+    are taken as in RFC 4180. A quote elsewhere is a character like others. Without a ``delimiter`` the header tells it.
     """
 
     def __init__(self, file, delimiter, longest):
         super().__init__(file, longest)
-        self._fill(len(codecs.BOM_UTF8))
+        self._fill(max(min(_SAMPLE, longest), len(codecs.BOM_UTF8)))
         self._held = self._held.removeprefix(codecs.BOM_UTF8)
+        self.delimiter = delimiter or _delimiter(self._held[:_PEEK])
         self._bounds = np.zeros(256, bool)  # what may stand beside quotes, another quote among them
-        self._bounds[list(b'\r\n"' + delimiter.encode())] = True
-        char = re.escape(delimiter.encode())
+        self._bounds[list(b'\r\n"' + self.delimiter.encode())] = True
+        char = re.escape(self.delimiter.encode())
         quoted = rb'[^"]*+(?:""[^"]*+)*+"'
         self._opening = re.compile(rb'(?:\A|(?<=[\r\n%b]))"' % char)
         self._quoted = re.compile(quoted)
@@ -266,7 +249,6 @@ class _Table:
 
     def settle_types(self, text):
         """Find the types of columns by the first rows."""
-        pyarrow = import_pyarrow()
         words = {name: pyarrow.string() for name in self.used if name in self.words}
         numbers = dict.fromkeys(self.used, pyarrow.float64()) | words
         if not text:
@@ -282,16 +264,14 @@ class _Table:
         found = dict(zip(self.used, table.schema.types))
         self.words |= {name for name, kind in found.items() if pyarrow.types.is_string(kind)}
         found |= self._words_among(table, text)
-        self.types = {name: _lasting_type(kind) for name, kind in found.items()}
+        is_whole = pyarrow.types.is_integer  # which later ones may not be
+        self.types = {name: pyarrow.float64() if is_whole(kind) else kind for name, kind in found.items()}
 
     def _words_among(self, table, text):
         """Columns that hold words, though they seem to be whole numbers, or in frames nothing, or times of some zone.
 
         Of the latter pyarrow would keep the time in Greenwich, and not what the clock showed.
         """
-        pyarrow = import_pyarrow()
-        from pyarrow import compute
-
         found = dict(zip(table.schema.names, table.schema.types))
         features = {name: kind for name, kind in found.items() if self.frames and name not in self.targets}
         is_word = pyarrow.types.is_null, pyarrow.types.is_time, _has_zone
@@ -315,8 +295,8 @@ class _Table:
             codes = {name for name, form in whole.items() if _any_match(texts[name], form)}
             for name, column in as_floats.items():
                 if _any_match(texts[name], _CODE):
-                    digits = compute.match_substring_regex(texts[name], _INTEGER)
-                    if compute.all(compute.or_kleene(digits, column.is_null())).as_py():
+                    digits = pyarrow.compute.match_substring_regex(texts[name], _INTEGER)
+                    if pyarrow.compute.all(pyarrow.compute.or_kleene(digits, column.is_null())).as_py():
                         codes.add(name)
             self.words |= codes
             words |= codes
@@ -326,11 +306,8 @@ class _Table:
         """Record batches of the next rows."""
         tables = self._parts(text) if self.frames else [self._read(text, self.types)]
         for name in self.targets:
-            self._check_exact(
-                import_pyarrow().chunked_array([chunk for table in tables for chunk in table.column(name).chunks]),
-                name,
-                text,
-            )
+            chunks = [chunk for table in tables for chunk in table.column(name).chunks]
+            self._check_exact(pyarrow.chunked_array(chunks), name, text)
         self.n_rows += sum(table.num_rows for table in tables)
         return [batch for table in tables for batch in table.to_batches()]
 
@@ -339,7 +316,7 @@ class _Table:
         changed = {}
         while True:
             try:
-                table = self._read(text, {**self.types, **dict.fromkeys(changed, import_pyarrow().string())})
+                table = self._read(text, {**self.types, **dict.fromkeys(changed, pyarrow.string())})
                 break
             except _Unconverted as error:
                 if error.column in self.targets or error.column in changed:
@@ -353,9 +330,9 @@ class _Table:
         for name, (read, kind) in changed.items():
             for i, some in enumerate((words[name][:n], words[name][n:])):
                 if _n_readable(some, read) == len(some):
-                    values = import_pyarrow().array([_value(word, read) for word in some], kind)
+                    values = pyarrow.array([_value(word, read) for word in some], kind)
                 elif read is _truth:  # words beside which True would be no number
-                    values = import_pyarrow().array([_DIGIT_OF.get(word, word) for word in some])
+                    values = pyarrow.array([_DIGIT_OF.get(word, word) for word in some])
                 else:
                     continue
                 parts[i] = parts[i].set_column(table.schema.get_field_index(name), name, values)
@@ -363,9 +340,6 @@ class _Table:
 
     def _read(self, text, types, columns=None):
         """A table of rows as text; columns without a type are given one by what they hold."""
-        pyarrow = import_pyarrow()
-        from pyarrow import csv
-
         bad = []
 
         def kept(row):
@@ -374,16 +348,16 @@ class _Table:
 
         if text.startswith(codecs.BOM_UTF8):  # of the first word here, and not of the file
             text = codecs.BOM_UTF8 + text
-        known = csv.ConvertOptions().null_values
+        known = pyarrow.csv.ConvertOptions().null_values
         try:
-            table = csv.read_csv(
+            table = pyarrow.csv.read_csv(
                 pyarrow.BufferReader(text),
-                csv.ReadOptions(block_size=len(text) + 1, use_threads=False, column_names=self.names),
-                csv.ParseOptions(
+                pyarrow.csv.ReadOptions(block_size=len(text) + 1, use_threads=False, column_names=self.names),
+                pyarrow.csv.ParseOptions(
                     delimiter=self.delimiter, newlines_in_values=True, ignore_empty_lines=len(self.names) > 1,
                     invalid_row_handler=kept,
                 ),
-                csv.ConvertOptions(
+                pyarrow.csv.ConvertOptions(
                     strings_can_be_null=not self.frames, null_values=known + _MISSING if self.frames else known,
                     column_types=types, include_columns=columns or list(types),
                 ),
@@ -407,7 +381,6 @@ class _Table:
 
     def _check_exact(self, column, name, text):
         """Raise for a whole number that float64 does not have."""
-        pyarrow = import_pyarrow()
         if not pyarrow.types.is_floating(column.type):
             return
         values = column.to_numpy()
@@ -423,12 +396,8 @@ class _Table:
 
 def _has_leading_zero(text, delimiter):
     """Whether a field of a text may begin with a zero and another digit."""
-    letters = np.frombuffer(text, np.uint8)
-    zeros = np.flatnonzero(letters[:-1] == ord("0"))
-    zeros = zeros[(letters[zeros + 1] >= ord("0")) & (letters[zeros + 1] <= ord("9"))]
-    begins = np.zeros(256, bool)
-    begins[list(b'\r\n\t "' + delimiter.encode())] = True
-    return bool((begins[letters[np.maximum(zeros - 1, 0)]] | (zeros == 0)).any())
+    before = re.escape(b'\r\n\t "' + delimiter.encode())  # looked at behind zeros, which are few
+    return re.search(rb"0\d(?<=[%b]0\d)" % before, b"\n" + text) is not None
 
 
 def _are_whole(column):
@@ -439,9 +408,7 @@ def _are_whole(column):
 
 def _any_match(words, form):
     """Whether a regular expression is found in any of some words."""
-    from pyarrow import compute
-
-    return compute.any(compute.match_substring_regex(words, form)).as_py()
+    return pyarrow.compute.any(pyarrow.compute.match_substring_regex(words, form)).as_py()
 
 
 def check_exact(number, value, what, instead=_INSTEAD):
@@ -464,22 +431,18 @@ class _Unconverted(ValueError):
 
 def _with_gaps(table, missing):
     """A table whose words are null where they are ``missing`` ones."""
-    pyarrow = import_pyarrow()
-    from pyarrow import compute
-
     missing = pyarrow.array(missing)
     for i, (name, column) in enumerate(zip(table.schema.names, table.columns)):
         if pyarrow.types.is_string(column.type):
-            gaps = compute.is_in(column, value_set=missing)
-            if compute.any(gaps).as_py():
-                column = compute.if_else(gaps, pyarrow.scalar(None, column.type), column)
+            gaps = pyarrow.compute.is_in(column, value_set=missing)
+            if pyarrow.compute.any(gaps).as_py():
+                column = pyarrow.compute.if_else(gaps, pyarrow.scalar(None, column.type), column)
                 table = table.set_column(i, name, column)
     return table
 
 
 def _reader(kind):
     """What reads words as numbers or dates, whichever ``kind`` is, and the type of Arrow that holds them."""
-    pyarrow = import_pyarrow()
     if pyarrow.types.is_floating(kind):
         return _number, pyarrow.float64()
     if pyarrow.types.is_boolean(kind):
@@ -490,7 +453,7 @@ def _reader(kind):
 
 
 def _has_zone(kind):
-    return import_pyarrow().types.is_timestamp(kind) and kind.tz is not None
+    return pyarrow.types.is_timestamp(kind) and kind.tz is not None
 
 
 def _truth(word):
@@ -523,9 +486,3 @@ def _n_readable(words, read):
                 return n
             known.add(word)
     return len(words)
-
-
-def _lasting_type(kind):
-    """Type to read a column with whose values have been of a ``kind`` so far."""
-    pyarrow = import_pyarrow()
-    return pyarrow.float64() if pyarrow.types.is_integer(kind) else kind

@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
-from sklearn.feature_extraction import FeatureHasher
 
-from ..preprocessing._frames import NUMBERS, WORDS, as_word, kind_in_arrow, side_by_side, taken, used_codes
+from ..preprocessing._base import joined
+from ..preprocessing._frames import NUMBERS, WORDS, kind_in_arrow, read_table, side_by_side
 from ..preprocessing._prepare import MOST_WORDS, WORDS_OF_TEXT
-from ..preprocessing._words import hashed_word
+from ..preprocessing._words import Coded, hashed_rows
 from ._csv import EXACT, check_exact
-from ._sources import check_names, import_pyarrow
+from ._sources import check_names, pyarrow
 
 FEW_OTHERS = 0.01  # of the words of a batch, that are no numbers where a column was meant to hold numbers
 _PANDAS_INDEX = re.compile(r"__index_level_\d+__")  # what pandas calls an index without a name in a file
@@ -41,13 +40,13 @@ class TableReader:
     def __init__(self, target, columns, sample_weight, n_hashed, transformer, frames, drop, takes_any=False, words=()):
         self.target, self.columns, self.sample_weight = target, columns, sample_weight
         self.targets = [target] if isinstance(target, str) else list(target or ())
+        self.n_hashed = n_hashed
         self.needed = [*self.targets, *([] if sample_weight is None else [sample_weight])]
         self.transformer, self.frames, self.drop, self.n_left_out = transformer, frames, drop, 0
         self.takes_any = takes_any  # whether later tables may have other features
         self.seen: set[str] = set()  # columns with so many words that they were looked at
         self.words = words  # are features, though an index of pandas
         self.mixed = set(words)  # columns of numbers that a few words have made words of, or are known to hold words
-        self.hasher = FeatureHasher(n_hashed, input_type="string", alternate_sign=False)
 
     def names(self):
         """Columns to read; None for all."""
@@ -82,7 +81,7 @@ class TableReader:
                 gaps = [_gaps(_decoded(rows, name)) for name in self.targets if self.drop]
                 if (gaps := np.any(gaps, axis=0)).any():
                     self.n_left_out += int(gaps.sum())
-                    rows, numbers = rows.filter(import_pyarrow().array(~gaps)), numbers[~gaps]
+                    rows, numbers = rows.filter(pyarrow.array(~gaps)), numbers[~gaps]
                 if rows.num_rows:
                     _check_words(where, table, self.targets, words, are_targets=True)
                     yield self._read(rows, features, words, Place(where, numbers))
@@ -91,7 +90,6 @@ class TableReader:
     def _features(self, where, schema):
         """Names of the columns of one table that are features."""
         names = schema.names
-        check_names(names, None, where)
         check_names(names, self.needed, where)
         if self.columns is not None:
             return self.columns
@@ -112,28 +110,26 @@ class TableReader:
         if self.transformer is not None:
             named = _index_of_pandas(table.schema).intersection(table.schema.names)  # columns here, and not the index
             return self.transformer.transform(table.to_pandas(ignore_metadata=bool(named)))
-        columns = list(zip(table.schema.names, table.columns))  # each by its name takes long where they are many
-        words = [(name, column) for name, column in columns if holds_words.get(name)]
-        numbers = [(name, column) for name, column in columns if not holds_words.get(name)]
-        X = side_by_side([_numbers(column, name, place) for name, column in numbers], table.num_rows)
+        columns = read_table(table).columns
+        words = [column for column in columns if holds_words.get(column.name)]
+        numbers = [column for column in columns if not holds_words.get(column.name)]
+        X = side_by_side([_numbers(column.values, column.name, place) for column in numbers], table.num_rows)
         if not words:
             return X
-        hashed = [self._hash(column, name) for name, column in words]
-        total = sum(hashed[1:], start=hashed[0])
-        return sparse.hstack([sparse.csr_array(X), total], format="csr") if numbers else total
+        codes, coded = zip(*(column.coded() for column in words))  # words of a dictionary that no row has are left out
+        for column, own in zip(words, coded):
+            self._look_at(column.name, [word for word in own if word is not None])
+        names = [column.name for column in words]
+        return joined([X, hashed_rows(Coded(codes, coded, table.num_rows), names, self.n_hashed)])
 
-    def _hash(self, column, name):
-        """Indicators of words, hashed; each word that a batch has is hashed once, others of its dictionary never."""
-        pyarrow = import_pyarrow()
-        if not pyarrow.types.is_dictionary(column.type):
-            column = column.dictionary_encode()
-        indices = column.indices.cast("int64").fill_null(-1) if column.null_count else column.indices
-        used, codes = used_codes(indices.to_numpy(zero_copy_only=False), len(column.dictionary))
-        words = taken(column.dictionary, used[used >= 0]).to_pylist()
-        if name not in self.seen and len(words) > MOST_WORDS:
+    def _look_at(self, name, words):
+        """Warn where the words of a column, as one batch has them, are texts, or were meant to be numbers."""
+        if len(words) <= MOST_WORDS:
+            return
+        if name not in self.seen:
             self.seen.add(name)
-            _warn_of_text(name, [word for word in words[:MOST_WORDS] if isinstance(word, str)])
-        if name not in self.mixed and len(words) > MOST_WORDS and (others := _few_that_are_no_numbers(words)):
+            _warn_of_text(name, words[:MOST_WORDS])
+        if name not in self.mixed and (others := _few_that_are_no_numbers(words)):
             self.mixed.add(name)
             warnings.warn(
                 f"column {name!r} holds words, as it has {others[0]!r} beside numbers, each of which is hashed as a "
@@ -142,10 +138,6 @@ class TableReader:
                 UserWarning,
                 stacklevel=2,
             )
-        words = [None, *words] if len(words) < len(used) else words  # a missing word is a word of its own
-        keys = [hashed_word(name, as_word(word)) for word in words]  # 1.0 in one table is 1 in another
-        table = self.hasher.transform([[key] for key in keys])
-        return sparse.csr_array(table[codes])
 
 
 def _few_that_are_no_numbers(words):
@@ -154,8 +146,8 @@ def _few_that_are_no_numbers(words):
     for word in words:
         try:
             float(word)
-        except (TypeError, ValueError):
-            others += [word] if isinstance(word, str) else []
+        except ValueError:
+            others.append(word)
             if len(others) > FEW_OTHERS * len(words):
                 return []
     return others
@@ -163,7 +155,7 @@ def _few_that_are_no_numbers(words):
 
 def _warn_of_text(name, words):
     """Warn where words are texts."""
-    if words and sum(len(word.split()) for word in words) >= WORDS_OF_TEXT * len(words):
+    if sum(len(word.split()) for word in words) >= WORDS_OF_TEXT * len(words):
         warnings.warn(
             f"column {name!r} holds texts, and each whole text is hashed as one word, which tells little of others: "
             "read frames=True, and let prepare make a pipeline, which takes texts word by word, or leave it out.",
@@ -174,7 +166,6 @@ def _warn_of_text(name, words):
 
 def _with_codes(table):
     """A table whose words are numbered, which whoever reads it then need not do."""
-    pyarrow = import_pyarrow()
     is_plain = [_holds_words(kind) and not pyarrow.types.is_dictionary(kind) for kind in table.schema.types]
     columns = [column.dictionary_encode() if plain else column for column, plain in zip(table.columns, is_plain)]
     batch = pyarrow.RecordBatch.from_arrays(columns, names=table.schema.names)
@@ -201,7 +192,7 @@ def _check_layout(where, schema, found, features):
 
 def _check_words(where, table, names, words, are_targets=False):
     """Raise unless the same columns hold words as before; ``words`` says which do, and is filled by the first table."""
-    types = import_pyarrow().types
+    types = pyarrow.types
     for name in names:
         kind = table.schema.field(name).type
         if are_targets and types.is_dictionary(kind):  # targets are taken as what they stand for
@@ -222,7 +213,7 @@ def _gaps(column):
 
 def _holds_words(kind):
     """Whether a type is of words, as files have them: "9:30" would be another one, once it has been read as a time."""
-    types = import_pyarrow().types
+    types = pyarrow.types
     return types.is_dictionary(kind) or (kind_in_arrow(kind) == WORDS and not types.is_time(kind))
 
 
@@ -251,7 +242,7 @@ def _numbers(column, name, place, are_weights=False):
 
 def _decoded(table, name):
     """A column as what it stands for, some of which may be missing."""
-    types, column = import_pyarrow().types, table.column(name)
+    types, column = pyarrow.types, table.column(name)
     if not types.is_dictionary(column.type):
         return column
     values = column.dictionary
@@ -266,7 +257,7 @@ def _target(column, name, place):
         )
     if _holds_words(column.type):
         return np.array(column.to_pylist(), dtype=str)
-    if import_pyarrow().types.is_decimal(column.type):
+    if pyarrow.types.is_decimal(column.type):
         y = _numbers(column, name, place)
         _check_exact(column, y, name, place)
         return y

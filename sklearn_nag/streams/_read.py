@@ -26,8 +26,7 @@ from ._sources import (
     join_tables,
     object_names,
     object_tables,
-    parquet_names,
-    parquet_rows,
+    parquet_footer,
     parquet_tables,
     svmlight_rows,
     without_views,
@@ -317,7 +316,7 @@ def read_batches(
     if formats == {"parquet"}:
         return _of_files(
             paths, reader, lambda: reader.rows(_tables_of_parquet(paths, reader, needed, batch_size), batch_size),
-            settings, lambda: parquet_names(paths[0]), sum(apart(parquet_rows, path) for path in paths),
+            settings, lambda: parquet_footer(paths[0])[0], sum(apart(parquet_footer, path)[1] for path in paths),
         )  # fmt: skip
     form = {"delimiter": delimiter, "max_row_bytes": max_row_bytes, "encoding": encoding}
     return _of_files(
@@ -351,7 +350,7 @@ def _tables_of_object(source, reader, needed, batch_size):
 def _tables_of_parquet(paths, reader, needed, batch_size):
     """Tables of files, and their paths; the first file must have the columns ``needed``."""
     if needed:
-        check_names(parquet_names(paths[0]), needed, paths[0])
+        check_names(parquet_footer(paths[0])[0], needed, paths[0])
     for path in paths:
         for table in parquet_tables(path, reader.names(), batch_size, reader.is_word):
             yield path, without_views(table)

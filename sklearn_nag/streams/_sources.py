@@ -15,7 +15,9 @@ import zlib
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from .._extras import needed
 from ..estimators._parameters import shown
@@ -33,6 +35,7 @@ FORMATS = {
 }
 _OPEN = {".gz": gzip.open, ".bz2": bz2.open}
 PACKINGS = {".gz": "gzip", ".bz2": "bz2", "": None}  # as pyarrow calls it
+_PARTS = "compute", "csv", "parquet"  # of pyarrow, which are not imported with it
 _MOST_NAMES = 100  # of columns, that an error shows
 _MOST_OF_DICTIONARY = 2**16  # bytes of the words of a column, in a group of rows, up to which they are read by number
 _PARQUET_BUFFER = 2**16  # bytes of each column that are read at a time; without, all of a row group
@@ -41,6 +44,17 @@ _PARQUET_BUFFER = 2**16  # bytes of each column that are read at a time; without
 def import_pyarrow():
     """The package pyarrow; raise ImportError that says how it is installed where it is missing."""
     return needed("pyarrow", "streams", "tables need")
+
+
+class _Pyarrow:
+    """As the package pyarrow, which is imported when something of it is asked for."""
+
+    def __getattr__(self, name):
+        package = import_pyarrow()
+        return import_module(f"pyarrow.{name}") if name in _PARTS else getattr(package, name)
+
+
+pyarrow: Any = _Pyarrow()
 
 
 def find_paths(source):
@@ -93,12 +107,9 @@ def parquet_tables(path, columns, batch_size, is_word=None):
 
     Words of columns for whose names ``is_word`` is true may come by number, as a dictionary of Arrow.
     """
-    import_pyarrow()
-    from pyarrow import parquet
-
     options = {"buffer_size": _PARQUET_BUFFER, "pre_buffer": False}
     with naming(path):
-        file = parquet.ParquetFile(path, **options)
+        file = pyarrow.parquet.ParquetFile(path, **options)
     with file:
         check_names(file.schema_arrow.names, columns, path)
         numbered = [] if is_word is None else _numbered(file, columns, batch_size, is_word)
@@ -109,13 +120,13 @@ def parquet_tables(path, columns, batch_size, is_word=None):
                 yield from file.iter_batches(**how)
             return
         options |= {"metadata": file.metadata, "read_dictionary": numbered}
-        with naming(path), parquet.ParquetFile(path, **options) as by_number:
+        with naming(path), pyarrow.parquet.ParquetFile(path, **options) as by_number:
             yield from _whole(by_number.iter_batches(**how), batch_size)
 
 
 def _numbered(file, columns, batch_size, is_word):
     """Names of the columns of a Parquet file whose words lie there by number, few of them, and may be read so."""
-    types, fields = import_pyarrow().types, file.schema_arrow
+    types, fields = pyarrow.types, file.schema_arrow
     fields = [field for field in fields if columns is None or field.name in columns]
     words = {field.name for field in fields if types.is_string(field.type) or types.is_large_string(field.type)}
     words = set(filter(is_word, words))
@@ -156,22 +167,10 @@ def _one(batches):
     return batches[0] if len(batches) == 1 else join_tables(batches).combine_chunks().to_batches()[0]
 
 
-def parquet_names(path):
-    """Names of all columns of a Parquet file."""
-    import_pyarrow()
-    from pyarrow import parquet
-
-    with naming(path), parquet.ParquetFile(path) as file:
-        return file.schema_arrow.names
-
-
-def parquet_rows(path):
-    """Number of rows of a Parquet file, which its footer says."""
-    import_pyarrow()
-    from pyarrow import parquet
-
-    with naming(path), parquet.ParquetFile(path) as file:
-        return file.metadata.num_rows
+def parquet_footer(path):
+    """Names of all columns of a Parquet file, and number of its rows."""
+    with naming(path), pyarrow.parquet.ParquetFile(path) as file:
+        return file.schema_arrow.names, file.metadata.num_rows
 
 
 def join_frames(frames):
@@ -229,7 +228,6 @@ def join_tables(tables):
     One that has no values becomes what another has there. Numbers of several types are integers or float64, and truths
     among them 0 and 1; where some have words, or numbers stand beside dates, all become words.
     """
-    pyarrow = import_pyarrow()
     tables = [pyarrow.Table.from_batches([t]) if isinstance(t, pyarrow.RecordBatch) else t for t in tables]
     known: dict[str, set] = {}
     for field in (field for table in tables for field in table.schema):
@@ -246,7 +244,6 @@ def join_tables(tables):
 
 def _joining(kinds):
     """What makes columns of several types columns of one, a function of each; None where Arrow joins them by itself."""
-    pyarrow = import_pyarrow()
     types, held = pyarrow.types, set(map(kind_in_arrow, kinds))
     if held == {NUMBERS}:
         are_whole = all(types.is_integer(kind) or types.is_boolean(kind) for kind in kinds)
@@ -288,22 +285,16 @@ def _check_pandas(frame):
 
 def object_tables(source, columns, batch_size) -> Iterator:
     """Record batches of an Arrow stream, a polars LazyFrame, a data frame, or an iterable of frames."""
-    pyarrow = import_pyarrow()
     _check_pandas(source)
     if hasattr(source, "collect_batches"):  # a polars LazyFrame
         lazy = source if columns is None else source.select(columns)
         source = lazy.collect_batches(chunk_size=batch_size)
     what = f"the {type(source).__name__}"
-    if hasattr(source, "__arrow_c_array__") and not hasattr(source, "__arrow_c_stream__"):
-        source = pyarrow.Table.from_batches([pyarrow.record_batch(source)])
     if hasattr(source, "__arrow_c_stream__"):
         reader = pyarrow.RecordBatchReader.from_stream(source)
         check_names(reader.schema.names, columns, what)
         for batch in reader:
             yield batch if columns is None else batch.select(columns)
-        return
-    if type(source).__module__.startswith("pandas"):  # before version 2.2
-        yield from object_tables(pyarrow.Table.from_pandas(source, preserve_index=False), columns, batch_size)
         return
     if type(source).__module__.startswith("polars") and type(source).__name__ == "LazyFrame":
         raise TypeError("source is a LazyFrame of a polars that cannot collect it in batches: update polars.")
@@ -320,7 +311,6 @@ def object_tables(source, columns, batch_size) -> Iterator:
 
 def without_views(batch):
     """A record batch with strings in place of views of strings, as polars has them, of which Arrow takes no rows."""
-    pyarrow = import_pyarrow()
     is_view = pyarrow.types.is_string_view
     if not any(is_view(field.type) for field in batch.schema):
         return batch

@@ -299,7 +299,7 @@ def test_words_by_number_are_those_that_are_there(n_words, n_rows, least, lackin
     codes = rng.integers(least, max(n_words - lacking, least + 1), n_rows) if least < n_words else np.full(n_rows, -1)
     if n_rows > 10:
         codes[-1] = max(n_words - 1, least)  # a word that comes late
-    found, words = _present(codes, dictionary)
+    found, words = _present(codes, pd.Index(dictionary, dtype=object))
     expected = [None if code < 0 else dictionary[code] for code in codes]
     assert [words[code] for code in found] == expected
     assert sorted(words, key=str) == sorted(set(expected), key=str)

@@ -19,8 +19,8 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 
 from sklearn_nag import NAGClassifier, NAGRegressor
 from sklearn_nag.model_selection import eta_sweep, progressive_validation
-from sklearn_nag.preprocessing import OnlineImputer
-from sklearn_nag.streams import _features, fit_stream, read_batches
+from sklearn_nag.preprocessing import OnlineImputer, _words
+from sklearn_nag.streams import fit_stream, read_batches
 from sklearn_nag.streams._sources import _numbered, join_tables
 
 pd = pytest.importorskip("pandas")
@@ -706,8 +706,8 @@ def test_categories_are_hashed_where_a_batch_has_them(library, monkeypatch):
         frame = pl.DataFrame({"w": pl.Series(words, dtype=pl.Enum(all_words))})
     expected = list(read_batches(pd.DataFrame({"w": words}, dtype=object), batch_size=10))
     hashed = []
-    hashed_word = _features.hashed_word
-    monkeypatch.setattr(_features, "hashed_word", lambda *pair: hashed.append(pair[1]) or hashed_word(*pair))
+    hashed_word = _words.hashed_word
+    monkeypatch.setattr(_words, "hashed_word", lambda *pair: hashed.append(pair[1]) or hashed_word(*pair))
     for number, ((found, _), (known, _)) in enumerate(zip(read_batches(frame, batch_size=10), expected)):
         np.testing.assert_array_equal(found.indices, known.indices)
         np.testing.assert_array_equal(found.indptr, known.indptr)

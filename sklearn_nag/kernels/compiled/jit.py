@@ -67,6 +67,11 @@ def entry(function, by="EntryCompiler"):
     return _compiled(function, {"pipeline_class": compiler(by), "fastmath": FAST, **ALL})
 
 
+def strict_entry(function):
+    """As `entry`, of which no product and sum become one instruction."""
+    return _compiled(function, {"pipeline_class": compiler("EntryCompiler"), "fastmath": False, **ALL})
+
+
 def entry_by_eight(function):
     """As `entry`, for loops over `vectors`, beside which others need not be vectorized: it takes a tenth less time."""
     return entry(function, "EntryByEightCompiler")
