@@ -479,7 +479,8 @@ def penalised_weight(state, columns):
     With L1, ``u`` becomes the minimum of ``(u - v)^2 / (2 r) + l1 (t |u| - a u) + l2 t' u^2 / 2``: ``v`` is the weight
     after the last step, ``r`` the learning rate of the coordinate now, ``a`` what is in ``received``, and L2 is due for
     rows of total weight ``t'``. So ``u`` stays 0 as long as the *sum* of its gradients is within ``l1 t``, and no
-    single row moves it. This is FTRL-Proximal (McMahan, AISTATS 2011), with the steps of the rule.
+    single row moves it. This is FTRL-Proximal (McMahan, AISTATS 2011), with the steps of the rule. As ``r`` is that of
+    now, a column that waited for it is not quite what it would be had each row settled it; with L2 alone it is.
 
     With ``target_unit``, ``u`` and the loss are in units of the target's standard deviation as it is by now.
 
