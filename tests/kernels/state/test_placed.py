@@ -342,7 +342,7 @@ def test_whoever_reads_meanwhile_sees_the_model_before_the_call(rng, place, monk
     def put_and_look(state, features, part):
         put(state, features, part)
         if len(seen) < 2:
-            assert turn_of(clf).in_place.undo.state is state
+            assert turn_of(clf).in_place.restore.__self__.state is state
             seen.append(told(turn_of(clf).seen(clf), X))
 
     monkeypatch.setattr(PlacedState, "put", put_and_look)
