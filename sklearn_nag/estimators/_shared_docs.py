@@ -140,7 +140,9 @@ power_t : float, default=0.5
     Exponent of ``learning_rate="invscaling"``.
 alpha : float, default=0.0001
     Strength of the penalty, without effect where there is none: the objective is the mean loss plus
-    ``alpha * (l1_ratio * |u|_1 + (1 - l1_ratio) * |u|_2^2 / 2)``.
+    ``alpha * (l1_ratio * |u|_1 + (1 - l1_ratio) * |u|_2^2 / 2)``, with weights without units, ``u = coef_ * scale_``.
+    With ``target_normalization`` a regressor counts errors and ``u`` in standard deviations of the target, and
+    deviances of targets over their mean: see :doc:`/from_scikit_learn`.
 l1_ratio : float or None, default=0.15
     Share of L1 for ``penalty="elasticnet"``, in [0, 1]; None where there is no such penalty.
 constraint : "nonnegative", dict, Box, L2Ball, WeightedL1Ball, Simplex or None, default=None
@@ -176,7 +178,8 @@ half_life_ : ndarray of shape (n_half_lives,) or (n_targets, n_half_lives)
 half_lives_ : ndarray of float
     These half-lives, infinity first.
 scale_ : ndarray of shape (n_features,)
-    What each feature was divided by; 1 for a feature that has been 0 so far.
+    What each feature was divided by; 1 for a feature that has been 0 so far. With ``normalization="auto"`` that of a
+    feature that is mostly 0 is larger than its deviation, so that penalties weigh more on it.
 mean_ : ndarray of shape (n_features,)
     What was subtracted from each feature; 0 where features are not centred.
 """)
