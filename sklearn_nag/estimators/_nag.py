@@ -123,8 +123,8 @@ class _NAGRule(OnlineLinear):
 
     @property
     def _why_useless(self):
-        by = ("normalization", "adaptive", "importance_aware", "learning_rate", "target_normalization")
-        if self.eta0 == "auto" or self._has_defaults("eta0", *by):
+        of_steps = "normalization", "adaptive", "importance_aware", "learning_rate", "target_normalization"
+        if (self.eta0 == "auto" or self._has_defaults("eta0")) and self._has_defaults(*of_steps):
             return super()._why_useless
         return (
             f"eta0={self.eta0!r} is too large, or too small for the unit of the target; "

@@ -116,6 +116,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
     _judged_in_each_pass = False  # of a `fit` of many rows, not in its first alone
     _plays = True  # each row is predicted just before it is learnt, by `_play`
     _added_parameters: ClassVar[dict[str, Any]] = {}  # to those of models saved before, with what they meant then
+    _predicts_mean = True  # of the targets, or their shares, where features tell nothing
     _why_too_little: str | None = None  # may have been learnt, where more passes would learn more
     _why_diverged = ""  # besides the rows
     _solved = False  # whether a further pass over the same rows would change nothing

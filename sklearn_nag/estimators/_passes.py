@@ -270,9 +270,9 @@ class Passes:
         constant = self._constant_loss(model)
         return np.divide(1.0, constant, out=np.zeros_like(constant), where=constant > np.finfo(float).tiny)
 
-    def _constant_loss(self, model):
+    def _constant_loss(self, model, **of):
         """Mean lifted loss of the best constant prediction; of numbers for each target."""
-        return self.estimator._constant_loss(_lifted(self.targets, model), self.effective_weight, self.rows)
+        return self.estimator._constant_loss(_lifted(self.targets, model), self.effective_weight, self.rows, **of)
 
     def shown(self, model, losses):
         """Lifted losses in the unit of the targets; those that have none as they are."""
@@ -342,10 +342,10 @@ class Passes:
     def warn_about(self, model, loss, settled):
         """Warn if, by the mean loss of its last pass, ``model`` learnt nothing useful, or if passes ended too soon."""
         estimator = self.estimator
-        constant_loss = float(np.mean(self._constant_loss(model) * self._counting(model)))
+        what, of = ("the mean", {}) if estimator._predicts_mean else ("0", {"of_zero": True})
+        constant_loss = float(np.mean(self._constant_loss(model, **of) * self._counting(model)))
         here, constant = self.shown(model, np.array([loss, constant_loss]))
         if loss > estimator._useless_from * constant_loss:
-            what = "the mean" if estimator.fit_intercept or estimator._log_link else "0"
             found = (
                 f"has learnt nothing useful: the mean loss of its last pass is {here:.4g}, that of predicting {what} "
                 f"is {constant:.4g}. {estimator._why_useless}"

@@ -421,8 +421,13 @@ class OnlineRegressor(TakesNumbers, OnlineLinear):
         """The targets themselves."""
         return encoded
 
-    def _constant_loss(self, encoded, weight, rows):
-        """Mean loss over rows, for each output, of predicting its mean, or 0 where there is no intercept."""
+    @property
+    def _predicts_mean(self):
+        """Whether that is predicted where features tell nothing; else 0 is."""
+        return self.fit_intercept or self._log_link
+
+    def _constant_loss(self, encoded, weight, rows, of_zero=False):
+        """Mean loss over rows, for each output, of predicting its mean, or 0."""
         rows = slice(None) if rows is None else rows
         weight = None if weight is None else weight[rows]
         with np.errstate(all="ignore"):
@@ -430,7 +435,7 @@ class OnlineRegressor(TakesNumbers, OnlineLinear):
             if self._log_link:
                 p = np.maximum(np.log(mean), losses.LEAST_LOG) + np.zeros(encoded[rows].shape)
                 return np.average(self._loss().value(p, encoded[rows]), axis=0, weights=weight)
-            mean = mean if self.fit_intercept else 0.0 * mean
+            mean = 0.0 * mean if of_zero else mean
             spread = np.sqrt(np.average((encoded[rows] - mean) ** 2, axis=0, weights=weight))
             unit = spread if self._target_unit else 1.0
             return np.average(self._loss().value(mean, encoded[rows], unit), axis=0, weights=weight)

@@ -195,7 +195,7 @@ class Judge:
         scores = {}
         for name, scorer in self.scorers.items():
             up_to = {}
-            for stop in {*stops}:
+            for stop in dict.fromkeys(stops):  # in order, for scorers that warn or fail
                 up_to[stop] = self._score(name, scorer, y, predictions, weight, stop)
             scores[name] = np.array([up_to[stop] for stop in stops])
         return scores

@@ -487,7 +487,7 @@ def kind_in_arrow(kind):
         return WORDS if is_extension or kind_in_arrow(kind.value_type) else None
     if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind):
         return NUMBERS
-    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind) or types.is_time(kind):
+    if types.is_string(kind) or types.is_large_string(kind) or str(kind) == "string_view" or types.is_time(kind):
         return WORDS
     if types.is_date(kind) or types.is_timestamp(kind):
         return DATES

@@ -50,6 +50,8 @@ class _Pyarrow:
     """As the package pyarrow, which is imported when something of it is asked for."""
 
     def __getattr__(self, name):
+        if name.startswith("__"):  # by which others ask what it is
+            raise AttributeError(name)
         package = import_pyarrow()
         return import_module(f"pyarrow.{name}") if name in _PARTS else getattr(package, name)
 
@@ -290,6 +292,8 @@ def object_tables(source, columns, batch_size) -> Iterator:
         lazy = source if columns is None else source.select(columns)
         source = lazy.collect_batches(chunk_size=batch_size)
     what = f"the {type(source).__name__}"
+    if hasattr(source, "__arrow_c_array__") and not hasattr(source, "__arrow_c_stream__"):
+        source = pyarrow.Table.from_batches([pyarrow.record_batch(source)])
     if hasattr(source, "__arrow_c_stream__"):
         reader = pyarrow.RecordBatchReader.from_stream(source)
         check_names(reader.schema.names, columns, what)

@@ -26,12 +26,14 @@ most sizes are less than ``exp(LOWEST)`` of the scale, or all so far were 0: the
 
 from __future__ import annotations
 
+import importlib
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..kernels import check_array, check_finite
-from ..kernels._backend import imported, is_compiled
+from ..kernels._backend import is_compiled
 
 LEVELS = np.array([0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.001])
 MEMORIES = np.array([np.inf, 500.0, 30.0])  # sizes
@@ -49,7 +51,9 @@ FAINT = 1e-100  # the least of a mean that counts, in those of all sizes
 N_MEANS, N_LEVELS = len(MEMORIES), len(LEVELS)
 MEAN, SHARE, PLACE, MISSES, TOTAL = np.add.accumulate([0, N_MEANS, N_MEANS, N_LEVELS, N_LEVELS]).tolist()  # columns
 
-_LEVELS, _MEMORIES, _FASTER = (tuple(values.tolist()) for values in (LEVELS, MEMORIES, FASTER))
+_MEAN, _SHARE, _PLACE = slice(MEAN, SHARE), slice(SHARE, PLACE), slice(PLACE, MISSES)
+_MISSES = slice(MISSES, TOTAL)
+_NONE = np.empty(0)
 _DEPTHS = -np.log(LEVELS)  # places are between those of an exponential distribution in the beginning
 
 
@@ -63,14 +67,29 @@ class Quantiles(NamedTuple):
     waiting : int
         Sizes that have come since the last step.
     table : ndarray of shape (n_streams, 23)
-        What else is kept of each: the mean and the share of each of `MEMORIES`, the place of each of `LEVELS`, before
-        they are put in order; then of the sizes that wait how many were above the quantile of each level, and their
-        sum, over `LONGEST`. The columns where these begin are `MEAN`, `SHARE`, `PLACE`, `MISSES` and `TOTAL`.
+        What else is kept: ``mean``, ``share``, ``place``; then of the sizes that wait how many were above the quantile
+        of each of `LEVELS`, and their sum, over `LONGEST`.
+    mean, share : ndarray of shape (n_streams, 3)
+        Of each of `MEMORIES`.
+    place : ndarray of shape (n_streams, 8)
+        Of each of `LEVELS`, before they are put in order.
     """
 
     rows: int
     waiting: int
     table: np.ndarray
+
+    @property
+    def mean(self):
+        return self.table[:, _MEAN]
+
+    @property
+    def share(self):
+        return self.table[:, _SHARE]
+
+    @property
+    def place(self):
+        return self.table[:, _PLACE]
 
 
 def new(n_streams: int) -> Quantiles:
@@ -85,145 +104,89 @@ def learn(known: Quantiles, ends: np.ndarray, begins: np.ndarray, memory: float 
     They are of shape (n, n_streams). About ``memory`` of the last sizes count at most. ``known`` is left as it is.
     """
     if not is_compiled():
-        return _learn(known, ends, begins, memory)
-    table, memory = np.array(known.table, order="C"), float(memory)
-    ends, begins = np.ascontiguousarray(ends.T), np.ascontiguousarray(begins.T)
+        return play(known, ends, begins, _NONE, memory)[0]
+    table = np.array(known.table, order="C")
+    ends, begins = np.ascontiguousarray(ends), np.ascontiguousarray(begins)
     room = np.empty(N_LEVELS), np.empty(LONGEST)
-    run = imported(__package__, "_numba_rows").learn_sizes
-    rows, waiting = run(ends, begins, known.rows, known.waiting, table, memory, *room)
-    return Quantiles(rows, waiting, table)
+    counts = _compiled().learn_sizes(ends, begins, known.rows, known.waiting, table, float(memory), *room)
+    return Quantiles(counts[0], counts[1], table)
 
 
-def _learn(known, ends, begins, memory):
-    """As `learn`, by numbers of Python, as an operation on a small array takes as long as twenty of these."""
-    table = known.table.tolist()
-    room = [0.0] * N_LEVELS, [0.0] * LONGEST
-    with np.errstate(all="ignore"):
-        counts = learn_sizes(ends.T.tolist(), begins.T.tolist(), known.rows, known.waiting, table, memory, *room)
-    return Quantiles(*counts, np.array(table))
+@cache
+def _compiled():
+    return importlib.import_module("._numba_rows", __package__)
 
 
 def play(
     known: Quantiles, ends: np.ndarray, begins: np.ndarray, coverage: np.ndarray, memory: float = np.inf
 ) -> tuple[Quantiles, np.ndarray]:
-    """As `learn`; also return the `widths` that were had before each size: (n, n_streams, n_coverages)."""
-    played, start = np.empty((*ends.shape, len(coverage))), 0
-    while start < len(ends):
-        stop = start + length_of_step(known.rows) - known.waiting
-        played[start:stop] = widths(known, coverage)
-        known = _learn(known, ends[start:stop], begins[start:stop], memory)
-        start = stop
-    return known, played
-
-
-# -- a number at a time; the same functions run compiled and as they are, on arrays or on lists
-
-
-def exp(x):
-    """As NumPy's, of a number."""
-    return float(np.exp(x))
-
-
-def log(x):
-    """As NumPy's, of a number."""
-    return float(np.log(x))
-
-
-def length_of_step(rows):
-    """How many sizes a step waits for, after which many ``rows``."""
-    return max(1, min(LONGEST, rows // PART))
-
-
-def learn_sizes(ends, begins, rows_before, waiting_before, table, memory, width, size):
-    """Change the ``table`` of what is known as `learn` does; return ``rows`` and ``waiting``.
-
-    ``ends`` and ``begins`` have a row for each stream, ``width`` and ``size`` room for the levels, and for the sizes
-    that wait.
-    """
-    rows, waiting = rows_before, waiting_before
-    for j in range(len(ends)):
-        rows, waiting, start, known = rows_before, waiting_before, 0, table[j]
-        scale = set_widths(rows, known, width)
-        while start < len(ends[j]):
-            length = length_of_step(rows)
-            n = min(len(ends[j]) - start, length - waiting)
-            most = min(OUTLYING * scale, LARGEST) if scale > 0.0 else LARGEST
-            count(ends[j], begins[j], start, n, waiting, most, known, width, size)
-            start, waiting = start + n, waiting + n
+    """As `learn`, in NumPy; also return the `widths` that were had before each size: (n, n_streams, n_coverages)."""
+    with np.errstate(all="ignore"):
+        size = np.minimum(np.abs(ends - begins), LARGEST)
+        size[size <= ROUNDING * np.maximum(np.abs(ends), np.abs(begins))] = 0.0
+        rows, waiting, table, start = known.rows, known.waiting, np.array(known.table), 0
+        played = np.empty((*size.shape, len(coverage)))
+        memories = np.minimum(MEMORIES, memory)
+        while start < len(size):
+            length = max(1, min(LONGEST, rows // PART))
+            stop = min(len(size), start + length - waiting)
+            scale, width = _scales_and_widths(table)
+            if len(coverage):
+                played[start:stop] = _between(rows, width, coverage)
+            _count(table, size[start:stop], waiting, scale, np.where(_unknown(rows, LEVELS), np.inf, width))
+            waiting += stop - start
             if waiting == length:
                 rows += waiting
-                step(waiting, rows, known, memory)
-                scale, waiting = set_widths(rows, known, width), 0
-    return rows, waiting
+                _step(table, waiting, rows, memories)
+                waiting = 0
+            start = stop
+    return Quantiles(rows, waiting, table), played
 
 
-def set_widths(rows, known, width):
-    """Put the quantile of each level into ``width``, infinite where its place is too high; return the scale.
+def _count(table, size, waiting, scale, width):
+    """Count sizes after ``waiting`` others of this step, and which are above the quantile of each level."""
+    most = np.where(scale > 0.0, np.minimum(OUTLYING * scale, LARGEST), LARGEST)
+    if (size > most).any():
+        missed = table[:, MISSES + RARE].copy()
+        for before, now in enumerate(size, waiting):
+            mean = np.where(2.0 * missed > max(before, FEW), table[:, TOTAL] * (LONGEST / max(before, FEW)), 0.0)
+            table[:, TOTAL] += np.minimum(now, np.clip(OUTLYING * mean, most, LARGEST)) / LONGEST
+            missed += now > width[:, RARE]
+    else:
+        terms = size / LONGEST
+        terms[0] += table[:, TOTAL]
+        table[:, TOTAL] = np.add.accumulate(terms)[-1]  # one by one: no cut of the stream may change how it is rounded
+    table[:, MISSES:TOTAL] += (size[:, :, None] > width).sum(axis=0)
 
-    So it is where there were too few ``rows``: less than one miss is expected.
-    """
-    scale, highest, power = known[MEAN], -np.inf, 0.0
-    if scale > 0.0:
-        for k in range(N_MEANS):
-            power += known[SHARE + k] * log(max(known[MEAN + k] / scale, FAINT))
-        scale = min(scale * exp(power), LARGEST)
-    for k in range(N_LEVELS):
-        highest = max(highest, known[PLACE + k])
-        unknown = highest >= HIGHEST or rows * _LEVELS[k] < 1.0
-        width[k] = np.inf if unknown else min(scale * exp(highest), LARGEST)
-    return scale
 
-
-def step(n, rows, known, memory):
+def _step(table, n, rows, memories):
     """Take in the ``n`` sizes that wait, after which ``rows`` have been."""
-    whole, of_step = known[MEAN], min(known[TOTAL] * (LONGEST / n), LARGEST)
-    if whole > 0.0:
-        best, summed = -np.inf, 0.0
-        for k in range(N_MEANS):
-            relative = max(known[MEAN + k] / whole, FAINT)
-            known[SHARE + k] = log(known[SHARE + k]) - n * (log(relative) + of_step / whole / relative)
-            best = max(best, known[SHARE + k])
-        for k in range(N_MEANS):
-            known[SHARE + k] = exp(known[SHARE + k] - best)
-            summed += known[SHARE + k]
-        for k in range(N_MEANS):
-            known[SHARE + k] /= summed
-    for k in range(N_MEANS):
-        known[SHARE + k] += (1.0 / N_MEANS - known[SHARE + k]) * (n / rows)
-        lasting = min(float(rows), min(_MEMORIES[k], memory) + 0.5 * n)
-        known[MEAN + k] += (of_step - known[MEAN + k]) * (n / max(float(n), lasting))
-    rate = max(FLOOR, RATE * rows**-POWER) if rows > FIRST else 0.0
-    for k in range(N_LEVELS):  # sizes of 0 alone are at no place
-        own = max(rate, min(_FASTER[k] * rate, MOST)) if known[MEAN] > 0.0 or known[MISSES + k] > 0.0 else 0.0
-        known[PLACE + k] = max(known[PLACE + k] + own * (known[MISSES + k] - _LEVELS[k] * n), LOWEST)
-        known[MISSES + k] = 0.0
-    known[TOTAL] = 0.0
+    mean, share, place, misses = (table[:, columns] for columns in (_MEAN, _SHARE, _PLACE, _MISSES))
+    of_step = np.minimum(table[:, TOTAL] * (LONGEST / n), LARGEST)[:, None]
+    tells = mean[:, :1] > 0.0
+    whole = np.where(tells, mean[:, :1], 1.0)
+    relative = np.maximum(mean / whole, FAINT)
+    evidence = np.log(share) - n * (np.log(relative) + of_step / whole / relative)
+    judged = np.exp(evidence - evidence.max(axis=1, keepdims=True))
+    share[...] = np.where(tells, judged / judged.sum(axis=1, keepdims=True), share)
+    share += (1.0 / N_MEANS - share) * (n / rows)
+    mean += (of_step - mean) * (n / np.maximum(n, np.minimum(rows, memories + 0.5 * n)))
+    if rows > FIRST:
+        rate = max(FLOOR, RATE * rows**-POWER)
+        rate = np.maximum(rate, np.minimum(FASTER * rate, MOST))
+        rate = rate * ((mean[:, :1] > 0.0) | (misses > 0.0))  # sizes of 0 alone are at no place
+        np.maximum(place + rate * (misses - LEVELS * n), LOWEST, out=place)
+    table[:, MISSES:] = 0.0
 
 
-def count(ends, begins, start, n, waiting, most, known, width, size):
-    """Count ``n`` sizes after ``waiting`` others of this step, and which are above the quantile of each level.
-
-    Larger ones than ``most`` count as so much, or as outliers of those that wait; ``size`` has room for them.
-    """
-    total, missed = known[TOTAL], known[MISSES + RARE]
-    for i in range(n):
-        end, begin = ends[start + i], begins[start + i]
-        distance = min(abs(end - begin), LARGEST)
-        size[i] = distance if distance > ROUNDING * max(abs(end), abs(begin)) else 0.0
-    for i in range(n):
-        counted = size[i]
-        if counted > most:
-            few = max(waiting + i, FEW)
-            mean = total * (LONGEST / few) if 2.0 * missed > few else 0.0
-            counted = min(counted, max(most, min(OUTLYING * mean, LARGEST)))
-        total += counted / LONGEST
-        missed += size[i] > width[RARE]
-    known[TOTAL] = total
-    for k in range(N_LEVELS):
-        quantile, above = width[k], 0
-        for i in range(n):
-            above += size[i] > quantile
-        known[MISSES + k] += above
+def _scales_and_widths(table):
+    """The scale of each stream, 0 where all sizes were, and its quantiles; infinite where places are too high."""
+    mean, highest = table[:, _MEAN], np.maximum.accumulate(table[:, _PLACE], axis=1)
+    whole = mean[:, 0]
+    relative = np.maximum(mean / np.where(whole > 0.0, whole, 1.0)[:, None], FAINT)
+    scale = np.minimum(whole * np.exp((table[:, _SHARE] * np.log(relative)).sum(axis=1)), LARGEST)
+    width = np.minimum(scale[:, None] * np.exp(highest), LARGEST)
+    return scale, np.where(highest >= HIGHEST, np.inf, width)
 
 
 def about(middle: np.ndarray, width: np.ndarray) -> np.ndarray:
@@ -234,6 +197,11 @@ def about(middle: np.ndarray, width: np.ndarray) -> np.ndarray:
         return np.stack([middle - width, middle + width], axis=2)
 
 
+def _unknown(rows, level):
+    """Whether so many sizes are too few for quantiles of these levels: less than one miss is expected."""
+    return rows * level < 1.0
+
+
 def widths(known: Quantiles, coverage: np.ndarray) -> np.ndarray:
     """Half-widths of intervals of these coverages: an array of shape (n_streams, n_coverages).
 
@@ -241,16 +209,20 @@ def widths(known: Quantiles, coverage: np.ndarray) -> np.ndarray:
     are the larger the larger a coverage is, and infinite where there were fewer sizes than one miss is expected in and
     for coverages above 0.999.
     """
-    width, level = np.zeros((len(known.table), 1 + N_LEVELS)), np.round(1.0 - coverage, 15)
-    depth = np.append(0.0, _DEPTHS)
-    above = np.minimum(np.searchsorted(-LEVELS, -level) + 1, N_LEVELS)  # the level that is as rare, or rarer
     with np.errstate(all="ignore"):
-        for own, row in zip(width, known.table):
-            set_widths(np.inf, row, own[1:])
-        part = (-np.log(level) - depth[above - 1]) / (depth[above] - depth[above - 1])
-        low, high = width[:, above - 1], width[:, above]
-        between = np.minimum(low + (high - low) * np.minimum(part, 1.0), high)
-    return np.where((level < LEVELS[-1]) | (known.rows * level < 1.0) | np.isinf(high), np.inf, between)
+        return _between(known.rows, _scales_and_widths(known.table)[1], coverage)
+
+
+def _between(rows, width, coverage):
+    """Quantiles of any coverage from those of `LEVELS`."""
+    level = np.round(1.0 - coverage, 15)
+    depth = np.append(0.0, _DEPTHS)
+    width = np.column_stack([np.zeros(len(width)), width])
+    above = np.minimum(np.searchsorted(-LEVELS, -level) + 1, len(LEVELS))  # the level that is as rare, or rarer
+    part = (-np.log(level) - depth[above - 1]) / (depth[above] - depth[above - 1])
+    low, high = width[:, above - 1], width[:, above]
+    between = np.minimum(low + (high - low) * np.minimum(part, 1.0), high)
+    return np.where((level < LEVELS[-1]) | _unknown(rows, level) | np.isinf(high), np.inf, between)
 
 
 def merge(parts: list[Quantiles], base: Quantiles | None = None) -> Quantiles:
@@ -292,7 +264,7 @@ def check(name: str, known: object, n_streams: int) -> None:
     if type(known) is not Quantiles:
         raise ValueError(f"{name} is a {type(known).__name__}; it must be quantiles")
     check_counts(name, known)
-    if known.waiting >= length_of_step(known.rows):
+    if known.waiting >= max(1, min(LONGEST, known.rows // PART)):
         raise ValueError(f"{name}.waiting is {known.waiting} after {known.rows} rows, which it cannot be")
     check_array(f"{name}.table", known.table, (n_streams, len(_LEAST)))
     check_finite(f"{name}.table", known.table)

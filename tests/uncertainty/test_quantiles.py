@@ -9,9 +9,7 @@ from scipy.stats import norm
 
 from sklearn_nag import config_context
 from sklearn_nag.uncertainty import quantiles
-from sklearn_nag.uncertainty.quantiles import HIGHEST, LEVELS, LONGEST, LOWEST, MEMORIES, MISSES, MOST, PLACE, SHARE
-
-MEANS, SHARES, PLACES = slice(SHARE), slice(SHARE, PLACE), slice(PLACE, MISSES)  # columns of what is known
+from sklearn_nag.uncertainty.quantiles import HIGHEST, LEVELS, LONGEST, LOWEST, MEMORIES, MOST
 
 
 def reference(sizes, memory=math.inf):
@@ -73,8 +71,8 @@ def test_against_a_plain_transcription(memory, zeros):
     size[250::50] *= 1e5
     means, shares, places, played = reference(size, memory)
     known, width = quantiles.play(quantiles.new(1), size[:, None], np.zeros((700, 1)), 1.0 - LEVELS, memory)
-    for columns, expected in ((MEANS, means), (SHARES, shares), (PLACES, places)):
-        np.testing.assert_allclose(known.table[0, columns], expected, rtol=1e-9)
+    for ours, theirs in ((known.mean, means), (known.share, shares), (known.place, places)):
+        np.testing.assert_allclose(ours[0], theirs, rtol=1e-9)
     np.testing.assert_allclose(width[:, 0], played, rtol=1e-9)
 
 
@@ -105,7 +103,7 @@ def test_no_cut_and_no_other_stream_changes_a_bit(kernel):
         assert same(parts, whole)
         assert same(learn(size[:, 1]), whole._replace(table=whole.table[1:]))
         assert same(learn(0.25 * size)._replace(table=whole.table), whole)
-        np.testing.assert_array_equal(learn(0.25 * size).table[:, PLACES], whole.table[:, PLACES])
+        np.testing.assert_array_equal(learn(0.25 * size).place, whole.place)
 
 
 def nasty(rng, n):
@@ -130,7 +128,7 @@ def test_the_theorem(place):
         known, width = quantiles.play(known, part, 0.0 * part, 1.0 - LEVELS)
         if start >= 128 and size[: start + 8].any():  # from here on all levels but the rarest play
             misses = misses + (part[:, :, None] > width).sum(axis=(0, 1)) - 8 * LEVELS
-        lowest, highest = np.minimum(lowest, known.table[0, PLACES]), np.maximum(highest, known.table[0, PLACES])
+        lowest, highest = np.minimum(lowest, known.place[0]), np.maximum(highest, known.place[0])
     few = LEVELS >= 0.01
     bound = (highest - lowest + 1.0) / [rate_of(a, known.rows) for a in LEVELS]
     assert (misses[few] <= bound[few]).all(), name
@@ -168,7 +166,7 @@ def test_sizes_of_0_before_all_others_change_no_place(kernel, n):
     size, coverage, covered = np.abs(rng.normal(size=(800, 40))), np.array([0.5, 0.9, 0.99]), []
     with config_context(kernel=kernel):
         known = learn(np.zeros((n, 40)))
-        np.testing.assert_array_equal(known.table[:, PLACES], quantiles.new(40).table[:, PLACES])
+        np.testing.assert_array_equal(known.place, quantiles.new(40).place)
         for part in np.split(size, 80):
             covered.append((part[:, :, None] <= quantiles.widths(known, coverage)).mean(axis=(0, 1)))
             known = learn(part, known)
@@ -236,7 +234,7 @@ def test_what_rounding_may_have_put_apart_is_no_distance():
     for apart, factor in ((2.0**-42, 0.0), (2.0**-30, 1.0)):
         known, played = quantiles.play(quantiles.new(1), begins * (1.0 + apart), begins, np.array([0.5]))
         expected = factor * apart * 1.5e5
-        np.testing.assert_allclose([known.table[0, 0], played[-1, 0, 0]], expected, rtol=0.5)
+        np.testing.assert_allclose([known.mean[0, 0], played[-1, 0, 0]], expected, rtol=0.5)
 
 
 def test_widths_are_nested_and_infinite_where_nothing_is_known():
@@ -251,7 +249,7 @@ def test_widths_are_nested_and_infinite_where_nothing_is_known():
     assert np.isfinite(width).all()
     assert np.isinf(quantiles.widths(known, np.array([0.9995]))).all()
     crossed = known._replace(table=np.array(known.table))
-    crossed.table[0, PLACES][::2] += 3.0
+    crossed.place[0, ::2] += 3.0
     assert (np.diff(quantiles.widths(crossed, coverage)[0]) >= 0.0).all()
 
 
@@ -272,7 +270,7 @@ def test_merging():
     merged = quantiles.merge([a, b])
     assert merged[:2] == (a.rows + b.rows, 0)
     weight = a.rows / merged.rows
-    np.testing.assert_allclose(merged.table[:, MEANS], weight * a.table[:, MEANS] + (1.0 - weight) * b.table[:, MEANS])
+    np.testing.assert_allclose(merged.mean, weight * a.mean + (1.0 - weight) * b.mean)
     quantiles.check("it", merged, 1)
     on = [learn(size[1000:1500], a), learn(size[1500:], a)]
     again = quantiles.merge(on, a)

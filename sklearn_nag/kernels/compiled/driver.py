@@ -129,7 +129,7 @@ def learn(state, dense, sparse, Fields, scratch, rule, clock, model, cost, X, y,
     ``clock`` and ``model`` are what else the loops take, which go through ``cost`` numbers for each entry and head.
     """
     columns, n_heads = state.columns, state.rule.n_heads
-    by_row = not isinstance(X, np.ndarray) and state.rule.lazy
+    by_row = not isinstance(X, np.ndarray) and state.rule.lazy and sparse is not None
     columns.arrange("F" if by_row else "C")
     tables = workspace(state, len(scratch) - 1 + n_heads, X.indptr if by_row else None)
     layout = table_layout(Fields, scratch, state.rule, columns.shared, columns.per_head, by_row)

@@ -37,9 +37,11 @@ OF_MARGINS = "log_loss", "hinge", "squared_hinge", "modified_huber", "perceptron
 OF_RESIDUALS = (
     "squared_error", "quantile", "absolute_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive",
 )  # fmt: skip
-LOG, HINGE, SQUARED_HINGE, MODIFIED_HUBER, PERCEPTRON, SOFTMAX = range(6)
-SQUARED, QUANTILE, ABSOLUTE, HUBER, INSENSITIVE, SQUARED_INSENSITIVE, TWEEDIE = range(6, 13)
 CODES = {name: code for code, name in enumerate(OF_MARGINS + OF_RESIDUALS)}
+(
+    LOG, HINGE, SQUARED_HINGE, MODIFIED_HUBER, PERCEPTRON, SOFTMAX,
+    SQUARED, QUANTILE, ABSOLUTE, HUBER, INSENSITIVE, SQUARED_INSENSITIVE, TWEEDIE,
+) = range(len(CODES) + 1)  # fmt: skip
 CODES |= {"tweedie": TWEEDIE, "poisson": TWEEDIE, "gamma": TWEEDIE}  # of ``log y - p``
 
 # How far a step would move at the slope where it begins: by `short_move_of_log`, and by Halley's method from there.

@@ -1,8 +1,8 @@
 """Models that predict by their latest weights and by the average of those they had, as each has been right so far."""
 
 import math
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
@@ -11,6 +11,10 @@ from .mixture import Mixture
 from .model import LinearState
 
 ROUND = 32  # rows after which the share of the latest weights changes: exponentials cost more than a narrow row
+
+
+def _no_mixture():
+    return Mixture(np.zeros((0, 2)), np.zeros(0))
 
 
 @dataclass(eq=False)
@@ -30,14 +34,13 @@ class JudgedState(LinearState):
     CLOCKS: ClassVar[tuple[str, ...]] = (*LinearState.CLOCKS, "waiting")
     SMALL: ClassVar[tuple[str, ...]] = (*LinearState.SMALL, "trust", "due")
 
-    trust: Any = None  # until `begin_to_judge`
-    due: Any = None
+    trust: Mixture = field(default_factory=_no_mixture)
+    due: np.ndarray = field(default_factory=lambda: np.zeros((0, 2)))
     waiting: float = 0.0
 
-    def __setstate__(self, saved):
-        super().__setstate__(saved)
-        if not {"trust", "due", "waiting"} & saved.keys():  # of earlier versions, with a fixed share of the latest
-            self.begin_to_judge(self.rule)
+    def __setstate__(self, saved):  # those of earlier versions have a fixed share of the latest weights
+        unjudged = {"trust": _no_mixture(), "due": np.zeros((0, 2)), "waiting": 0.0}
+        super().__setstate__(saved if unjudged.keys() & saved.keys() else {**unjudged, **saved})
 
     @classmethod
     def new(cls, rule, n_features):

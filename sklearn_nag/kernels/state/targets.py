@@ -54,8 +54,15 @@ class Targets:
     """
 
     def __init__(self, table, lift=1.0):
+        vars(self).clear()  # of views of another table
         self.table, self.lift = table, lift
-        self.origin, self.sum, self.spread, self.low, self.high, self.growth = table
+
+    def __getattr__(self, name: str) -> np.ndarray:
+        """The view for an attribute, made when it is first asked for, as small calls ask for few."""
+        if name not in FIELDS:
+            raise AttributeError(name)
+        view = vars(self)[name] = self.table[FIELDS.index(name)]
+        return view
 
     @classmethod
     def new(cls, n_targets):
