@@ -30,7 +30,7 @@ from ..preprocessing._frames import WORDS
 from ..streams import read_batches
 from ..streams._fit import progress_bar
 from ..streams._read import SIZES, IfThere
-from ..streams._sources import find_paths, format_of, import_pyarrow
+from ..streams._sources import find_paths, format_of, pyarrow
 from ..streams._whole import check_writable, clear_beside, write_whole
 from .tables import new_parser
 from .training import SUFFIXES, WHAT_FILES_DO, add_reading, import_skops, in_a_line, noting, reading
@@ -221,7 +221,6 @@ def words_of(model, kept):
 
 def predicted(model, X, options, n_before) -> Any:
     """Predictions of rows as a table of Arrow, behind the columns that are kept."""
-    pyarrow = import_pyarrow()
     columns: dict[str, Any] = {}
     names = names_of(model)
     for name in options.keep:
@@ -324,7 +323,6 @@ def begin(parts, settings):
 
 def write_part(parts, number, tables):
     """Write a part, whole; return its path and its number of rows."""
-    pyarrow = import_pyarrow()
     path = parts / f"{number}.arrow"
 
     def write(file):
@@ -340,22 +338,18 @@ def write_part(parts, number, tables):
 @contextlib.contextmanager
 def reading_part(path):
     """Open a part; what reads it gives its batches by their number."""
-    pyarrow = import_pyarrow()
     with pyarrow.OSFile(str(path)) as file, pyarrow.ipc.open_file(file) as reader:
         yield reader
 
 
 def join(written, file, suffix):
     """Write all parts to an open file, one batch at a time."""
-    pyarrow = import_pyarrow()
-    from pyarrow import csv, parquet
-
     schemas = []
     for path, _ in written:
         with reading_part(path) as reader:
             schemas.append(reader.schema)
     schema = common_schema(schemas)
-    with (parquet.ParquetWriter if suffix == ".parquet" else csv.CSVWriter)(file, schema) as writer:
+    with (pyarrow.parquet.ParquetWriter if suffix == ".parquet" else pyarrow.csv.CSVWriter)(file, schema) as writer:
         for path, _ in written:
             with reading_part(path) as reader:
                 for i in range(reader.num_record_batches):
@@ -364,7 +358,6 @@ def join(written, file, suffix):
 
 def common_schema(schemas):
     """A schema that has the values of tables of all these: columns whose types do not go together hold words."""
-    pyarrow = import_pyarrow()
     try:
         return pyarrow.unify_schemas(schemas, promote_options="permissive")
     except pyarrow.ArrowTypeError:
@@ -376,7 +369,7 @@ def common_schema(schemas):
 
 def in_schema(table, schema):
     """A table of `common_schema`; raise ValueError for a column that cannot be of its type."""
-    pyarrow, columns = import_pyarrow(), []
+    columns = []
     for field in schema:
         try:
             columns.append(table.column(field.name).cast(field.type))

@@ -41,18 +41,13 @@ _MOST_OF_DICTIONARY = 2**16  # bytes of the words of a column, in a group of row
 _PARQUET_BUFFER = 2**16  # bytes of each column that are read at a time; without, all of a row group
 
 
-def import_pyarrow():
-    """The package pyarrow; raise ImportError that says how it is installed where it is missing."""
-    return needed("pyarrow", "streams", "tables need")
-
-
 class _Pyarrow:
     """As the package pyarrow, which is imported when something of it is asked for."""
 
     def __getattr__(self, name):
         if name.startswith("__"):  # by which others ask what it is
             raise AttributeError(name)
-        package = import_pyarrow()
+        package = needed("pyarrow", "streams", "tables need")
         return import_module(f"pyarrow.{name}") if name in _PARTS else getattr(package, name)
 
 
