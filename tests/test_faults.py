@@ -393,6 +393,7 @@ def test_a_thread_that_is_waited_for(monkeypatch):
 )
 def test_a_kill_that_leaves_something(place, name, message, monkeypatch):
     monkeypatch.setattr(place, name, lambda path, *more, **options: path)
+    monkeypatch.setattr(_whole.os, "fsync", lambda file: time.sleep(0.005))  # so that kills come while it is written
     campaign("killed_writers_leave_nothing", 4, message)
 
 
