@@ -54,7 +54,7 @@ def figures(name, row, *columns):
 
 
 def said():
-    """Sentences of first pages, with the numbers that the tables have now."""
+    """Cells of the first pages' tables, with the numbers that the tables of results have now."""
     california = figures("beyond_lines", "California housing", "mixed", "boosted", "lines", "fit")
     bikes = figures("beyond_lines", "bike sharing", "mixed", "boosted", "lines", "fit")
     (auto,), (plain,), (forest,), (same,) = (
@@ -66,20 +66,20 @@ def said():
         figures("text_accuracy", data, "one pass", "LogisticRegression, best C", "SGD fit")
         for data in ("Reuters", "SMS spam, tf-idf", "TREC questions")
     )
-    two, three = "{:.2f} and {:.2f}", "{:.3f}, {:.3f} and {:.3f}"
+    cells = [
+        "`NAGCellsRegressor` {0:.2f} in one pass, {3:.2f} with `fit`",
+        "boosted trees {1:.2f}, linear model {2:.2f}",
+    ]
+    text = "{0:.3f} in one pass", "`LogisticRegression` with tuned `C` {1:.3f}, `SGDClassifier` {2:.3f}"
     both = [
-        two.format(*california[:2]) + " on California housing",
-        two.format(*bikes[:2]) + " on bike sharing",
-        f"{california[2]:.2f} and {bikes[2]:.2f}",
-        f"which makes several passes, {california[3]:.2f} and {bikes[3]:.2f}",
-        f"accuracy {auto:.2f}, River's adaptive random forest {forest:.2f}, the last label again {same:.2f}",
+        *(cell.format(*data) for data in (california, bikes) for cell in cells),
+        f'`half_life="auto"` {auto:.2f}',
+        f"River's adaptive random forest {forest:.2f}, previous label {same:.2f}",
         f"{alma:.2f}",
-        three.format(*reuters) + " on Reuters",
-        three.format(*spam) + " on short messages",
-        three.format(*trec),
+        *(cell.format(*data) for data in (reuters, spam, trec) for cell in text),
     ]
     yield "../README.md", both
-    yield "index.rst", [sentence.replace("0.", ".") for sentence in (*both, f"half-life {plain:.2f}")]
+    yield "index.rst", [cell.replace("0.", ".").replace("`", "``") for cell in (*both, f"half-life {plain:.2f}")]
 
 
 def test_first_pages_have_the_figures_of_the_tables():

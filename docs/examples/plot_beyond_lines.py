@@ -3,7 +3,7 @@ Curves and cells in one pass
 ============================
 
 **The point:** ``NAGCellsRegressor`` learns lines, curves and cells side by
-side, row by row, and soon trusts whatever suits the data.
+side, row by row, and soon gives most weight to those that suit the data.
 """
 
 from itertools import zip_longest
@@ -15,11 +15,11 @@ from sklearn_nag import NAGCellsRegressor
 from sklearn_nag.model_selection import EffectsDisplay
 
 # %%
-# What has to be learnt
-# ---------------------
+# The data
+# --------
 #
-# A wave in the one column, whose height is the other: no line and no sum of
-# curves can follow it.
+# The target is a wave in the first column, whose height is the second column.
+# No line and no sum of curves can follow it.
 
 
 def draw(n, seed):
@@ -38,12 +38,13 @@ for start in range(0, len(X), 100):
     weights.append(reg.weights_)
 
 # %%
-# Which of them is trusted
-# ------------------------
+# Weights of the mixture
+# ----------------------
 #
-# The first 300 rows are learnt by lines and products alone; then there are
-# knots. After 1,000 rows focused cells join, which cut the columns that have
-# mattered, and after 5,000 others, which know better what has.
+# For the first 300 rows there are only lines and products; then curves and
+# cells have their knots. Focused cells, which cut the columns that have
+# mattered so far, join after 1,000 rows. A second generation of them, with
+# better evidence, joins after 5,000.
 
 names = list(reg.named_estimators_)
 figure, ax = plt.subplots(layout="constrained")
@@ -67,10 +68,11 @@ figure.colorbar(image, ax=ax, label="prediction")
 plt.show()
 
 # %%
-# How columns matter
-# ------------------
+# Effects of the columns
+# ----------------------
 #
-# Read from the weights. The height of the wave has no effect by itself.
+# Effects are computed from the weights. The height of the wave, ``x1``, has no
+# effect by itself.
 
 effects = EffectsDisplay.effects_of(reg, ["x0", "x1", ("x0", "x1")])
 _, ax = plt.subplots(figsize=(6.4, 9), layout="constrained")

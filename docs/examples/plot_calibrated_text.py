@@ -1,11 +1,14 @@
 """
-Text: as sure as it is right
-============================
+Calibrated probabilities for text
+=================================
 
-After one pass over few texts with many words, probabilities of a linear model
-are often nearer to one half than they should be, as it is still on its way.
-With ``calibration="progressive"`` it sees that by the texts that it predicted
-just before it learnt them. No text is held out.
+**The point:** ``calibration="progressive"`` calibrates probabilities during
+one pass, without held-out texts.
+
+After one pass over few texts with many words, the probabilities of a linear
+model are often too close to one half, because the model is still learning.
+Progressive calibration corrects them with the predictions that the model made
+for each text before learning it.
 """
 
 import matplotlib.pyplot as plt
@@ -17,8 +20,8 @@ from sklearn_nag import NAGClassifier
 from sklearn_nag.model_selection import progressive_validation
 
 # %%
-# Made-up texts of two kinds, of 60 words each: all words come in both, some
-# more often in one of them.
+# The made-up texts are of two kinds and have 60 words each. All words occur in
+# both kinds, some more often in one of them.
 
 rng = np.random.default_rng(0)
 n, n_words = 4000, 3000
@@ -33,8 +36,8 @@ texts = [
 X = HashingVectorizer(norm=None, alternate_sign=False).transform(texts)
 
 # %%
-# One pass of each over the texts. The scores are of probabilities that each
-# text had before it was learnt.
+# Each learner makes one pass over the texts. The scores are for the
+# probabilities predicted for each text before it was learnt.
 
 ends = np.arange(500, n + 1, 500)
 results = {}
@@ -53,17 +56,17 @@ for name, clf in (
     print(f"{name}: log loss {-results[name].score:.3f}")
 
 # %%
-# Sets of classes hold the right one as often as was asked for, or more often
-# where the most probable class alone does. The second number is how many
-# classes they have.
+# Prediction sets contain the right class as often as requested, or more often
+# if the most probable class alone already does. ``classes`` is the mean number
+# of classes in a set.
 
 sets = results["calibrated"]
 with np.printoptions(precision=3):
-    print("held", sets.coverage, "classes", sets.width)
+    print("coverage", sets.coverage, "classes", sets.width)
 
 # %%
-# ``predictions`` has what scikit-learn's displays take. Where the curve is
-# steeper than the diagonal, the right class comes more often than expected.
+# ``predictions`` can be passed to scikit-learn's displays. Where the curve is
+# steeper than the diagonal, probabilities are too close to one half.
 
 figure, ax = plt.subplots(layout="constrained")
 for name, result in results.items():
@@ -78,7 +81,7 @@ ax.set(xlabel="predicted probability", ylabel="share of texts with the class")
 plt.show()
 
 # %%
-# The log loss gains by it from early on.
+# Calibration improves the log loss from early on.
 
 figure, ax = plt.subplots(layout="constrained")
 for name, result in results.items():

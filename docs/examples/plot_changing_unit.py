@@ -1,12 +1,13 @@
 """
-A unit that changes on the way
+A unit that changes mid-stream
 ==============================
 
 **The point:** a stream may change from metres to feet, or from euros to
-cents. Scales follow, and what has been learnt of other features stays.
+cents. The scales adapt, and the model keeps what it learnt about the other
+features.
 
-After half of the rows one feature comes in a unit that is a hundred times
-smaller. Its values are a hundred times larger.
+After half of the rows, the unit of one feature becomes a hundred times
+smaller, so its values become a hundred times larger.
 """
 
 import matplotlib.pyplot as plt
@@ -27,8 +28,8 @@ X[change:, 0] *= 100
 # Accuracy before each batch is learnt
 # ------------------------------------
 #
-# SGD gets a scaler that was fitted on the first thousand rows, as one does
-# when a model is deployed, and a rate that suits the rows before the change.
+# SGD gets a scaler fitted on the first thousand rows, as in a typical
+# deployment, and a learning rate that suits the rows before the change.
 
 scaler = StandardScaler().fit(X[:1000])
 as_it_is, scaled = (lambda rows: rows), scaler.transform

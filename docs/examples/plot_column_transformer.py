@@ -2,10 +2,10 @@
 A frame with numbers and categories
 ===================================
 
-**The point:** a ``ColumnTransformer`` that encodes words is all that comes
-before the learner. Numbers pass through in their units.
+**The point:** the only preprocessing is a ``ColumnTransformer`` that encodes
+the categories. Numbers pass through in their units.
 
-The rows are made up: prices of flats by area, distance, town and floor.
+The data is made up: prices of flats by area, distance, town and floor.
 """
 
 import matplotlib.pyplot as plt
@@ -53,9 +53,9 @@ print(f"R2 {scores.mean():.3f}, from {scores.min():.3f} to {scores.max():.3f}")
 # What it has learnt
 # ------------------
 #
-# Weights without units can be compared: by how much does the price change
-# when a column changes by its scale? The floor has no effect in these rows:
-# its columns share a constant, which the intercept could hold as well.
+# Unit-free weights can be compared: each says by how much the price changes
+# when a column changes by its scale. The floor has no effect in this data. Its
+# columns only share a constant that could equally be part of the intercept.
 
 model.fit(flats, price)
 CoefficientsDisplay.from_estimator(model)

@@ -1,6 +1,6 @@
 """
-Counts, by a log link
-=====================
+Counts, with a log link
+=======================
 
 **The point:** ``loss="poisson"`` learns counts in one pass, from columns in
 any units, and predicts a rate that is never negative.
@@ -15,11 +15,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn_nag import NAGRegressor
 
 # %%
-# Bikes that are hired, hour by hour
-# ----------------------------------
+# Hourly bike hires
+# -----------------
 #
-# The rate is a product: of the hour, of the temperature and of the rain. Its
-# logarithm is a sum, which is linear in the columns.
+# The rate is a product of effects of the hour, the temperature and the rain.
+# Its logarithm is a sum, which is linear in the columns.
 
 rng = np.random.default_rng(0)
 n = 20_000
@@ -32,10 +32,10 @@ hired = rng.poisson(rate)
 X = np.column_stack([np.eye(24)[hour], celsius, rain])
 
 # %%
-# One pass, beside a batch solver on scaled columns
-# -------------------------------------------------
+# One pass, compared with a batch solver on scaled columns
+# --------------------------------------------------------
 #
-# ``score`` is D², the share of the deviance that is explained.
+# ``score`` returns D², the share of the deviance that the model explains.
 
 train, test = slice(0, 15_000), slice(15_000, None)
 learners = {
@@ -50,11 +50,12 @@ print(f"D² {learners['poisson'].score(X[test], hired[test]):.3f}")
 print(f"D² {batch.score(X[test], hired[test]):.3f} (PoissonRegressor)")
 
 # %%
-# What is predicted, at two temperatures
-# --------------------------------------
+# Predictions at two temperatures
+# -------------------------------
 #
-# A sum gives each hour the same bikes more for each degree; a product gives
-# each the same share more, as it is.
+# With the squared error, a degree adds the same number of bikes to every hour.
+# With the log link, it multiplies every hour by the same factor, as in the
+# truth.
 
 hours = np.arange(24)
 
@@ -76,6 +77,7 @@ def draw(degrees):
 draw(2)
 
 # %%
-# In the heat a sum is too low at the busy hours, and too high at night.
+# At high temperatures, the squared error predicts too few bikes for busy hours
+# and too many at night.
 
 draw(28)

@@ -3,7 +3,7 @@ How far can the learning rate be off?
 =====================================
 
 **The point:** with the defaults, learning rates that differ by a factor of a
-thousand are equally good here. ``GridSearchCV`` and a display show it.
+thousand are equally good here. ``GridSearchCV`` and a display show this.
 """
 
 import warnings
@@ -25,8 +25,8 @@ eta0s = 4.0 ** np.arange(-5, 6)
 # Two learners, one search each
 # -----------------------------
 #
-# The second one is NAG as its paper prints it: features are not centred,
-# nothing is averaged, and the unit of the target matters.
+# The second learner is NAG as the paper prints it: features are not centred,
+# weights are not averaged, and the unit of the target matters.
 
 nag = NAGRegressor(max_iter=5, tol=None, random_state=0)
 learners = {
@@ -57,7 +57,7 @@ ax.legend(
 plt.show()
 
 # %%
-# What the bar says, in numbers:
+# The ends of each bar:
 
 for name, ends in display.ranges_.items():
     print(f"{name}: {'no rate' if ends is None else ends}")
@@ -67,7 +67,7 @@ for name, ends in display.ranges_.items():
 # --------------------
 #
 # ``eta_sweep`` learns with all rates at once, and scores the predictions made
-# before each row was learnt. It needs no folds, and rows may come from a file.
+# before each row was learnt. It needs no folds, and can read rows from a file.
 
 sweep = eta_sweep(NAGRegressor(), X, y, eta0s)
 print(f"best of {len(eta0s)} rates in one pass: {sweep.best_eta0:g}")

@@ -1,10 +1,10 @@
 """
-Let learners vote, and find out who was right
-=============================================
+Mix several learners
+====================
 
-**The point:** ``HedgeClassifier`` mixes learners by how well each has
-predicted so far. It is nearly as good as the best of them, which nobody knew
-before.
+**The point:** ``HedgeClassifier`` weights learners by how well each has
+predicted so far. It is nearly as good as the best of them, without knowing in
+advance which that is.
 """
 
 import matplotlib.pyplot as plt
@@ -37,11 +37,12 @@ experts = [
 ]
 
 # %%
-# Weights on the way
-# ------------------
+# Weights during learning
+# -----------------------
 #
-# All forecasts begin with the same weight. Learners that average their weights
-# make two of each row, by the latest weights and by the average.
+# All forecasts start with the same weight. A learner that averages its
+# coefficients makes two forecasts for each row: one with the latest
+# coefficients and one with their average.
 
 clf = HedgeClassifier(experts, batch_size=10, random_state=0)
 rows, weights = [], []

@@ -1,12 +1,12 @@
 """
-From a table as it comes to coefficients with names
-===================================================
+From a raw table to coefficients with names
+===========================================
 
-**The point:** ``prepare`` looks at a table and says what it makes of each
+**The point:** ``prepare`` inspects a table and says how it encodes each
 column. The pipeline then learns the rows as a stream, and its coefficients
 have the names of columns and words.
 
-The rows are made up: orders in a shop, as they come out of its till.
+The data is made up: orders in a shop, as its till exports them.
 """
 
 import matplotlib.pyplot as plt
@@ -43,10 +43,10 @@ spent = (
 print(orders.head())
 
 # %%
-# What becomes of the columns
-# ---------------------------
+# How columns are encoded
+# -----------------------
 #
-# The number of an order names a row, so it is left out. Money, dates and words
+# The order number identifies a row, so it is left out. Money, dates and words
 # become numbers, and missing values are marked.
 
 model = prepare(orders, NAGRegressor(), say=print)
@@ -55,8 +55,8 @@ model = prepare(orders, NAGRegressor(), say=print)
 # A stream
 # --------
 #
-# Row by row or batch by batch: the same bits come out. Each row is predicted
-# before it is learnt.
+# The rows can come one by one or in batches, with bit-identical results. Each
+# row is predicted before it is learnt.
 
 for start in range(0, n, 100):
     stop = start + 100
@@ -67,13 +67,13 @@ print(f"{model[-1].t_:.0f} rows, R2 {model.score(orders, spent):.3f}")
 # Names
 # -----
 #
-# The weights without units say how much the prediction changes when a column
-# changes by its scale. The towns and the Saturday have their names, though
-# nobody had made columns of them.
+# The unit-free weights say how much the prediction changes when a column
+# changes by its scale. Towns and weekdays have names, although they were not
+# columns of the table.
 
 table = model.coefficients()
 largest = table.iloc[table["unit_free_weight"].abs().argsort()[-12:]]
 figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
 axes.barh(largest["feature"].astype(str), largest["unit_free_weight"])
-axes.set_xlabel("weight without units")
+axes.set_xlabel("unit-free weight")
 plt.show()

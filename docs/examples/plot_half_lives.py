@@ -3,7 +3,7 @@ How fast does the world change?
 ===============================
 
 **The point:** ``half_life="auto"`` learns with several half-lives side by
-side. How much each is trusted is a picture of the stream.
+side. Their weights show how fast the stream is changing.
 """
 
 import matplotlib.pyplot as plt
@@ -16,8 +16,8 @@ from sklearn_nag.model_selection import HalfLivesDisplay
 # A stream of three parts
 # -----------------------
 #
-# At first nothing changes; then what is right turns little by little; then it
-# flips every 300 rows.
+# At first the relation between features and labels is constant. Then it
+# rotates gradually. In the last part it flips every 300 rows.
 
 rng = np.random.default_rng(0)
 n = 3000
@@ -47,16 +47,16 @@ for name, learner in learners.items():
     print(f"{name}: {np.mean(played):.3f} of the labels are right")
 
 # %%
-# What is trusted
-# ---------------
+# Weights of the half-lives
+# -------------------------
 
 auto = NAGClassifier(half_life="auto")
 HalfLivesDisplay.from_estimator(auto, X, y)
 plt.show()
 
 # %%
-# What it gains
-# -------------
+# Accuracy over time
+# ------------------
 
 figure, ax = plt.subplots(layout="constrained")
 for name, values in right.items():

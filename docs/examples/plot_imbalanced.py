@@ -2,10 +2,10 @@
 A rare class
 ============
 
-**The point:** weights of classes move the threshold, and so does the threshold
-itself. Probabilities that nobody has weighted stay calibrated.
+**The point:** class weights move the decision threshold. You can also move
+it directly, and keep calibrated probabilities.
 
-Two rows in a hundred are of the rare class.
+Two rows in a hundred belong to the rare class.
 """
 
 import matplotlib.pyplot as plt
@@ -29,8 +29,8 @@ print(f"rare: {rare.mean():.3f}; accuracy of 'never': {1 - rare.mean():.3f}")
 # Precision and recall
 # --------------------
 #
-# Both models offer nearly the same choices: the weighted one only starts at
-# another point, the dot.
+# Both models offer nearly the same trade-offs. They differ in the point that
+# the default threshold selects, which the dot marks.
 
 models = {
     "unweighted": NAGClassifier(max_iter=2, tol=None, random_state=0),
@@ -56,7 +56,7 @@ plt.show()
 # Probabilities
 # -------------
 #
-# Those of the weighted model are not those of the rows.
+# The probabilities of the weighted model do not match the share of rare rows.
 
 figure, ax = plt.subplots(layout="constrained")
 for name, p in probabilities.items():

@@ -1,11 +1,12 @@
 """
-Intervals that hold while the stream changes
-============================================
+Prediction intervals on a changing stream
+=========================================
 
-Demand that drifts by the day and the season, and noise that grows: a regressor
-says how sure it is by the errors it made on rows just before it learnt them.
-The share of targets within the intervals stays what was asked for; intervals
-from rows held out at the start do not hold.
+**The point:** intervals from the errors that a regressor made on each row
+before learning it keep their coverage while the stream changes. Intervals
+fixed at the start do not.
+
+The target is a demand with daily and seasonal cycles, and noise that grows.
 """
 
 import matplotlib.pyplot as plt
@@ -18,8 +19,9 @@ from sklearn_nag.model_selection import (
 )
 
 # %%
-# Half hours of a year, in order. The noise of the second half is three times
-# that of the first, and the effect of the temperature turns round.
+# The rows are the half hours of a year, in order. In the second half, the
+# noise is three times as large, and the effect of the temperature changes its
+# sign.
 
 rng = np.random.default_rng(0)
 n = 17_520
@@ -37,7 +39,7 @@ noise = rng.normal(0, np.where(np.arange(n) < n // 2, 20.0, 60.0))
 y = 900 + X[:, :2] @ [150.0, -60.0] + effect * (temperature - 15) + noise
 
 # %%
-# Each row is judged by the interval that it had before it was learnt.
+# Each row is scored with the interval predicted before it was learnt.
 
 learner = NAGRegressor(half_life=1000)
 ends = np.arange(1, 21) * n // 20
@@ -48,8 +50,8 @@ with np.printoptions(precision=3):
     print("coverage", result.coverage, "width", result.width)
 
 # %%
-# Around the change, by the model of just before: from row 100 on, the targets
-# leave its intervals.
+# These are the intervals of the model from before the change. From row 100 on,
+# targets leave them.
 
 rows = slice(n // 2 - 100, n // 2 + 100)
 model = NAGRegressor(half_life=1000).partial_fit(X[: n // 2], y[: n // 2])
@@ -60,8 +62,9 @@ display.ax_.legend(loc="lower left")
 plt.show()
 
 # %%
-# The share of targets within the intervals as the learner goes on, and the
-# same for the interval of the first tenth, kept as it is.
+# The next figure shows the share of targets within the intervals of the
+# learner that goes on learning, and within those of a model fitted on the
+# first tenth of the rows.
 
 first = NAGRegressor().partial_fit(X[: n // 10], y[: n // 10])
 low, high = first.predict_interval(X, 0.9).T
@@ -69,9 +72,9 @@ kept = (low <= y) & (y <= high)
 running = np.diff(result.curve["coverage"][:, 1] * ends, prepend=0) / (n // 20)
 
 figure, ax = plt.subplots(layout="constrained")
-ax.plot(ends, running, "o-", label="as it learns")
+ax.plot(ends, running, "o-", label="goes on learning")
 ax.plot(
-    ends, kept.reshape(20, -1).mean(axis=1), "s--", label="first tenth, kept"
+    ends, kept.reshape(20, -1).mean(axis=1), "s--", label="fixed after a tenth"
 )
 ax.axhline(0.9, color="0.5", linewidth=1)
 ax.set(xlabel="rows", ylabel="share within 90 % intervals", ylim=(0, 1.02))

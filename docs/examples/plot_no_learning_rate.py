@@ -2,10 +2,10 @@
 Learners without a learning rate
 ================================
 
-**The point:** ``ScaleInvariantRegressor`` has no rate at all. With
-``invariance="full"`` correlated features cost nothing either.
+**The point:** ``ScaleInvariantRegressor`` has no learning rate. With
+``invariance="full"``, correlated features do not slow it down either.
 
-The features are made more and more alike; the target stays as easy as before.
+The features become more and more alike, while the target stays as easy.
 """
 
 import matplotlib.pyplot as plt
@@ -23,12 +23,14 @@ units = 10.0 ** np.arange(-3, 3)
 # One pass over 1,000 rows
 # ------------------------
 #
-# Each feature is the same common number plus something of its own, which
-# alone matters. ``share`` is how large that is.
+# Each feature is the sum of a number common to all features and a part of its
+# own. Only its own part matters; ``share`` is the size of that part.
 
 learners = {
     "NAGRegressor": NAGRegressor(max_iter=1, random_state=0),
-    "one scale a feature": ScaleInvariantRegressor(max_iter=1, random_state=0),
+    "one scale per feature": ScaleInvariantRegressor(
+        max_iter=1, random_state=0
+    ),
     'invariance="full"': ScaleInvariantRegressor(
         invariance="full", max_iter=1, random_state=0
     ),
@@ -46,7 +48,7 @@ for share in shares:
 figure, ax = plt.subplots(layout="constrained")
 for name, values in scores.items():
     ax.plot(shares, values, marker="o", label=name)
-ax.set(xscale="log", xlabel="share of its own in each feature", ylabel="R²")
+ax.set(xscale="log", xlabel="size of each feature's own part", ylabel="R²")
 ax.set(ylim=(-0.1, 1.05))
 ax.invert_xaxis()
 ax.legend()

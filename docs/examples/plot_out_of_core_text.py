@@ -2,11 +2,11 @@
 Text that does not fit in memory
 ================================
 
-**The point:** messages can be hashed and learnt as they come, a few hundred at
-a time, and nothing of them has to be kept.
+**The point:** messages can be hashed and learnt as they arrive, a few hundred
+at a time, without storing them.
 
-The messages are made up of words with the frequencies of a natural language;
-each of six topics has its own favourites.
+The messages are made up. Their words have the frequencies of a natural
+language, and each of six topics uses some words more often.
 """
 
 import matplotlib.pyplot as plt
@@ -42,8 +42,8 @@ def batches(n_batches, size=250):
 # --------
 #
 # ``HashingVectorizer`` keeps no vocabulary. Each batch is predicted before it
-# is learnt, so what is counted is how well the learner does on messages that
-# it has not seen: its progressive accuracy.
+# is learnt. The progressive accuracy therefore measures how well a learner
+# predicts messages that it has not seen.
 
 words = HashingVectorizer(n_features=2**16, alternate_sign=False)
 learners = {
@@ -71,10 +71,10 @@ ax.legend()
 plt.show()
 
 # %%
-# What is kept
-# ------------
+# Non-zero weights
+# ----------------
 #
-# L1 leaves weights to few words.
+# With the L1 penalty, few words keep a weight.
 
 for name, learner in learners.items():
     print(f"{name}: {np.count_nonzero(learner.coef_):,} weights")

@@ -2,8 +2,8 @@
 Progressive validation: every row is a test row first
 =====================================================
 
-**The point:** on a stream, training is validation. Predict each row, then
-learn it. No rows need to be held out, for any learner with ``partial_fit``.
+**The point:** on a stream, predict each row, then learn it. Training then
+also validates, without held-out rows, for any learner with ``partial_fit``.
 """
 
 import matplotlib.pyplot as plt
@@ -25,8 +25,8 @@ X, y = shuffle(*load_digits(return_X_y=True), random_state=0)
 # Learners of this package, and others
 # ------------------------------------
 #
-# The scaler learns as it goes, too. Each batch of ten rows is predicted
-# before any of it is learnt.
+# The scaler also learns online. Each batch of ten rows is predicted before any
+# of its rows is learnt.
 
 learners = {
     "NAGClassifier": NAGClassifier(),

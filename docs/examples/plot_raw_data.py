@@ -2,7 +2,7 @@
 Raw data, with and without a scaler
 ===================================
 
-**The point:** SGD needs scaled features, and NAGClassifier does not.
+**The point:** SGD needs scaled features; ``NAGClassifier`` does not.
 
 The features of the breast cancer data differ in size by five orders of
 magnitude. Each learner makes five passes, at many learning rates.
@@ -30,8 +30,8 @@ print(f"largest values: from {largest.min():.3g} to {largest.max():.4g}")
 # Three learners
 # --------------
 #
-# ``learning_rate="constant"`` gives ``eta0`` the same meaning for SGD that
-# it has for NAGClassifier.
+# With ``learning_rate="constant"``, ``eta0`` means the same for SGD as for
+# ``NAGClassifier``.
 
 nag = NAGClassifier(max_iter=5, tol=None, random_state=0)
 sgd = SGDClassifier(
@@ -64,9 +64,9 @@ errors = {
 # Error against learning rate
 # ---------------------------
 #
-# On raw features no rate makes SGD good. On scaled ones it is as good as
-# NAGClassifier on raw ones, at another rate. The dotted line is the error of
-# predicting the most frequent class.
+# On raw features, no learning rate makes SGD good. On scaled features, at a
+# different rate, it is as good as ``NAGClassifier`` on raw ones. The dotted
+# line is the error of predicting the most frequent class.
 
 figure, ax = plt.subplots(layout="constrained")
 for name, values in errors.items():
@@ -82,7 +82,7 @@ plt.show()
 # Other units, the same predictions
 # ---------------------------------
 #
-# Each feature is now measured in a unit of its own.
+# Now the unit of each feature changes by a random factor.
 
 units = 10.0 ** np.random.default_rng(0).uniform(-6, 6, X.shape[1])
 here = NAGClassifier(random_state=0).fit(X, y)

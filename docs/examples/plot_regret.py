@@ -2,8 +2,9 @@
 Regret and its bounds
 =====================
 
-**The point:** theorems bound what learners without a learning rate lose to
-the best fixed weights, on every sequence of rows. Here are both, measured.
+**The point:** for any sequence of rows, theorems bound the regret of learners
+without a learning rate: the loss in excess of the best fixed weights. This
+example measures the regret and compares it with the bounds.
 """
 
 import matplotlib.pyplot as plt
@@ -36,8 +37,8 @@ sequences = {
 # Three learners
 # --------------
 #
-# The theorems do not speak of a constant feature, nor of centring, so these
-# are switched off. For ``scinol2`` no bound is drawn.
+# The theorems do not cover an intercept or centring, so these are switched
+# off. No bound is drawn for ``scinol2``.
 
 learners = {
     "scinol1": ScaleInvariantClassifier(
@@ -54,7 +55,7 @@ bounds = {"scinol1": scinol1_bound, "full": full_bound}
 # Regret, and bounds as dashed lines
 # ----------------------------------
 #
-# All regrets stay below their bounds, and grow more slowly than the number of
+# All regrets stay below their bounds and grow more slowly than the number of
 # rows.
 
 
@@ -79,6 +80,7 @@ def play(title):
 play("breast cancer, 5 features")
 
 # %%
-# On coins there is nothing to learn, and next to nothing is lost.
+# The labels of the coins are random, so there is nothing to learn. The regret
+# is close to zero.
 
 play("coins")

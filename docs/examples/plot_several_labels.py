@@ -1,9 +1,9 @@
 """
-Several labels a row
-====================
+Several labels for each row
+===========================
 
-**The point:** a ``y`` of zeros and ones in several columns is all that it
-takes: one model learns all labels in one pass, from columns in any units.
+**The point:** pass a ``y`` with several columns of zeros and ones. One model
+learns all labels in one pass, from features in any units.
 """
 
 import matplotlib.pyplot as plt
@@ -19,7 +19,7 @@ from sklearn_nag import NAGClassifier
 # Rows that have none, some or all of five labels
 # -----------------------------------------------
 #
-# Their columns are in units that differ by up to ten thousand.
+# The units of the features differ by a factor of up to ten thousand.
 
 X, Y = make_multilabel_classification(
     6000, 30, n_classes=5, n_labels=2, random_state=4
@@ -28,15 +28,15 @@ X *= 10.0 ** np.random.default_rng(0).uniform(-2, 2, 30)
 X_new, Y_new = X[5000:], Y[5000:]
 
 # %%
-# Beside one SGDClassifier for each label
-# ---------------------------------------
+# Compared with one SGDClassifier for each label
+# ----------------------------------------------
 #
-# Both learn batches of rows as they come. ``predict`` has a column for each
-# label, as scikit-learn's metrics take it.
+# Both learn batches of rows as they come. ``predict`` returns a column for
+# each label, which scikit-learn's metrics accept.
 
 clf = NAGClassifier()
 each = MultiOutputClassifier(SGDClassifier(loss="log_loss", random_state=0))
-rows, scores = [], {"NAGClassifier": [], "an SGDClassifier a label": []}
+rows, scores = [], {"NAGClassifier": [], "one SGDClassifier per label": []}
 for start in range(0, 5000, 100):
     batch = slice(start, start + 100)
     clf.partial_fit(X[batch], Y[batch])
@@ -47,7 +47,7 @@ for start in range(0, 5000, 100):
         scores[name].append(f1_score(Y_new, predicted, average="micro"))
 
 # %%
-# The scores on the way:
+# The scores during learning:
 
 figure, ax = plt.subplots(layout="constrained")
 for name, values in scores.items():
@@ -57,11 +57,11 @@ ax.legend(loc="lower right")
 plt.show()
 
 # %%
-# Each label has its probability
-# ------------------------------
+# Each label has its own probability
+# ----------------------------------
 #
-# They do not add up to 1. Where a label was given the probability 0.7, it is
-# there in 70 of 100 rows.
+# The probabilities do not add up to 1. Among rows for which a label has the
+# probability 0.7, it should be present in 70 of 100.
 
 figure, ax = plt.subplots(layout="constrained")
 probability = clf.predict_proba(X_new)
@@ -73,6 +73,6 @@ for k in range(5):
     true = [Y_new[group == i, k].mean() for i in shown]
     ax.plot(said, true, "o-", label=f"label {k}")
 ax.plot([0, 1], [0, 1], color="0.8", zorder=0)
-ax.set(xlabel="predicted probability", ylabel="share of rows with it")
+ax.set(xlabel="predicted probability", ylabel="share of rows with the label")
 ax.legend(loc="upper left")
 plt.show()

@@ -2,7 +2,7 @@
 Targets in any unit
 ===================
 
-**The point:** for regression the unit and the origin of the target matter as
+**The point:** for regression, the unit and the origin of the target matter as
 little as those of the features: grams or tons, degrees Celsius or kelvin.
 """
 
@@ -27,9 +27,9 @@ folds = KFold(5, shuffle=True, random_state=0)
 # R² against the unit of the target
 # ---------------------------------
 #
-# Huber's loss turns linear at ``epsilon``. For SGD that is a number in the
-# unit of the target, and the learning rate has that unit, too. The same goes
-# for NAG without ``target_normalization``. With it, ``epsilon`` is in standard
+# The Huber loss turns linear at ``epsilon``. In SGD, ``epsilon`` and the
+# learning rate depend on the unit of the target. The same is true of NAG
+# without ``target_normalization``. With it, ``epsilon`` is in standard
 # deviations of the target.
 
 units = 10.0 ** np.arange(-6, 7, 2)
@@ -63,7 +63,7 @@ ax.legend()
 plt.show()
 
 # %%
-# In powers of two, not a bit changes:
+# If the unit changes by a power of two, the predictions are bit-identical:
 
 here = NAGRegressor(random_state=0).fit(X, y)
 there = NAGRegressor(random_state=0).fit(X, y * 2**30)
