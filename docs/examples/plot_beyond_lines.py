@@ -42,9 +42,9 @@ for start in range(0, len(X), 100):
 # ----------------------
 #
 # For the first 300 rows there are only lines and products; then curves and
-# cells have their knots. Focused cells, which cut the columns that have
-# mattered so far, join after 1,000 rows. A second generation of them, with
-# better evidence, joins after 5,000.
+# cells have their knots. A second generation of cells, which cut the columns
+# that have mattered so far, joins after 1,000 rows. A third one, with better
+# evidence, joins after 5,000.
 
 names = list(reg.named_estimators_)
 figure, ax = plt.subplots(layout="constrained")

@@ -63,7 +63,8 @@ ax.legend()
 plt.show()
 
 # %%
-# If the unit changes by a power of two, the predictions are bit-identical:
+# If the unit changes by a power of two, predictions change by exactly the same
+# factor, to the last bit:
 
 here = NAGRegressor(random_state=0).fit(X, y)
 there = NAGRegressor(random_state=0).fit(X, y * 2**30)
