@@ -1,18 +1,19 @@
-"""``python -m sklearn_nag data.csv --target NAME``: which learner is right for a file, and what is it worth?
+"""Find the right learner for a CSV file: python -m sklearn_nag data.csv --target NAME
 
-It says what it makes of each column, lets learners of this package and of scikit-learn predict rows that they have not
-learnt, and prints a table and a verdict of two sentences; a figure is saved, and with --report a page of HTML.
+The command prints how it reads each column. It compares learners of this package and of scikit-learn on rows that they
+have not learnt, and prints a table and a verdict of two sentences. It saves a figure and, with --report, an HTML page.
 
-Without a file: what do default parameters cost, and how far can the learning rate be off? On data sets that ship with
-scikit-learn, in raw units: the estimators of this package with their defaults, NAG, sNAG and AdaGrad as the paper
-prints them, and SGD on raw and on scaled features. For each learner the table has the cross-validated error with
-default parameters, the error at the best learning rate (eta) of a range, with one standard error of its folds, and the
-etas that are good: with an error within one standard error of the least error of all learners.
+Without a file, it measures what default parameters cost, and how far the learning rate can be off. The data sets are
+those that ship with scikit-learn, in raw units. The learners are the estimators of this package with their defaults,
+NAG, sNAG and AdaGrad as printed in the paper, and SGD on raw and on scaled features. For each learner, the table has
+the cross-validated error with default parameters; the error at the best learning rate (eta) of a range, with one
+standard error over the folds; and the good etas, whose error is within one standard error of the least of all learners.
 
-``python -m sklearn_nag train FILE --target NAME`` trains a model from files larger than memory instead;
-``train --help`` lists its options. ``python -m sklearn_nag predict MODEL FILE --out predictions.csv`` lets the model
-predict the rows of further files. ``python -m sklearn_nag warm-up`` compiles what models will need, as for a container
-image, and says where that is kept.
+Other commands, each with options that --help lists:
+
+  python -m sklearn_nag train FILE --target NAME                   train a model from files larger than memory
+  python -m sklearn_nag predict MODEL FILE --out predictions.csv   predict the rows of further files
+  python -m sklearn_nag warm-up                                    compile the code of models in advance
 """
 
 from __future__ import annotations
@@ -42,23 +43,27 @@ def parse(arguments):
     """Command-line options."""
     parser = new_parser(PROGRAM, __doc__)
     add = parser.add_argument
-    add("csv", nargs="?", type=Path, help="CSV file with a header; bundled data sets without it")
+    add("csv", nargs="?", type=Path, help="CSV file with a header; by default, bundled data sets are used")
     add("--target", metavar="NAME", help="column of the CSV file to predict")
     add("--metric", choices=[*OF_CLASSES, *OF_QUANTITIES],
-        help="what learners are judged by (log_loss for classes; root_mean_squared_error for quantities, or "
-        "median_absolute_error where their tails are heavy)")  # fmt: skip
-    add("--report", type=Path, metavar="FILE", help="page of HTML to write, with the figure in it")
+        help="measure that ranks the learners (log_loss for classes; root_mean_squared_error for quantities, or "
+        "median_absolute_error if these have heavy tails)")  # fmt: skip
+    add("--report", type=Path, metavar="FILE", help="HTML page to write, which includes the figure")
     add("--figure", type=Path, metavar="FILE",
-        help="file for the figure (comparison.png; of bundled data eta_range.png, with all curves in a second file "
-        "beside it)")  # fmt: skip
+        help="file for the figure (comparison.png; for bundled data eta_range.png, and a second file next to it with "
+        "all curves)")  # fmt: skip
     add_choices(add)
     add("--words", nargs="+", default=[], metavar="NAME", help="the same as --as NAME=words")
     add("--numbers", nargs="+", default=[], metavar="NAME", help="the same as --as NAME=numbers")
-    add("--time", metavar="NAME", help="column in whose order rows are; later ones are predicted (one with dates)")
-    add("--shuffle", action="store_true", help="rows have no order, though there is a column with dates")
-    add("--rows", type=int, default=10_000, help="most rows of the CSV file to use (%(default)s)")
-    add("--folds", type=int, default=5, help="folds of the cross-validation (%(default)s)")
-    add("--jobs", type=int, default=-1, help="processes; -1 is all cores (%(default)s)")
+    add(
+        "--time",
+        metavar="NAME",
+        help="column to sort rows by; later ones are predicted from earlier ones (one with dates)",
+    )
+    add("--shuffle", action="store_true", help="ignore the order of rows, even if there is a column with dates")
+    add("--rows", type=int, default=10_000, help="largest number of rows of the CSV file to use (%(default)s)")
+    add("--folds", type=int, default=5, help="number of folds of the cross-validation (%(default)s)")
+    add("--jobs", type=int, default=-1, help="number of processes; -1 for all cores (%(default)s)")
     add("--encoding", default="utf-8", help="encoding of the CSV file (%(default)s)")
     options = parser.parse_args(arguments)
     if (options.csv is None) != (options.target is None):
@@ -105,7 +110,8 @@ def of_bundled_data(options):
     etas, passes = rates.ETAS, rates.PASSES["max_iter"]
     print(
         f"{len(etas)} learning rates from {etas[0]:.2g} to {etas[-1]:g}, {passes} passes, "
-        f"{options.folds}-fold cross-validation;\ngood is an error within one standard error of the least of all.",
+        f"{options.folds}-fold cross-validation;\n"
+        "an eta is good if its error is within one standard error of the least error of all.",
         flush=True,
     )
     found = []

@@ -44,38 +44,39 @@ def fit(
     n_shards: int | None = None,
     rounds: int = 1,
 ) -> Model:
-    """Learn one pass over a Dask collection, by shards of its partitions, merged at the end of every round.
+    """Fit an estimator in one pass over a Dask collection, with shards that are merged after every round.
 
-    Partitions are cut into ``n_shards + 1`` runs of neighbours. The first run, of one partition at least, is learnt by
-    one model alone, which sets scales and origins; each of the others is cut into ``rounds`` pieces. Round by round
-    each shard goes on from the last merged model with its piece, and a tree of merges makes one model of all. Where the
-    first run has no rows, shards begin with nothing. Steps are as long as `sklearn_nag.distributed.shard_fit` says.
+    The partitions are cut into ``n_shards + 1`` runs of neighbours. One model learns the first run, of at least one
+    partition, which sets scales and origins. Each of the other runs is cut into ``rounds`` pieces. In every round, each
+    shard starts from the last merged model and learns its piece, and a tree of merges makes one model of them. If the
+    first run has no rows, shards start from nothing. The steps are those described for
+    `sklearn_nag.distributed.shard_fit`.
 
-    All is one graph of pure tasks: what is lost with a worker is run again. The result depends on partitions,
-    ``n_shards`` and ``rounds``, never on workers. Rows that are made by chance, in an order or a number that changes
-    from run to run, make another model in each.
+    The computation is one graph of pure tasks, so Dask can repeat tasks that are lost with a worker. The result depends
+    on the partitions, ``n_shards`` and ``rounds``, never on the workers. Rows generated at random, in an order or
+    number that differs between runs, give a different model in each run.
 
     Parameters
     ----------
     estimator : estimator
-        Classifier or regressor of this package, or an `OnlinePipeline` that ends with one, of transformers of this
-        package and others that are fitted. It is cloned, and the clone learns from scratch.
+        Classifier or regressor of this package, or an `OnlinePipeline` that ends with one. Its transformers must be of
+        this package or already fitted. The estimator is cloned, and the clone learns from scratch.
     X : dask.array.Array, dask.dataframe.DataFrame or dask.bag.Bag
-        Rows; or a bag of batches ``(X, y)`` or ``(X, y, sample_weight)``, without ``y``. A partition of a bag may be
-        an object that makes or reads its batches one at a time, whenever it is iterated over; those of a generator are
-        all kept.
+        Rows, or a bag of batches ``(X, y)`` or ``(X, y, sample_weight)``; a bag needs no ``y``. A partition of a bag
+        may be an object that makes or reads its batches one at a time whenever it is iterated over. If it is a
+        generator, all its batches are kept in memory.
     y : dask.array.Array, dask.dataframe.Series, str or list of str, optional
-        Targets, with the partitions of ``X``; or the name of a column of a data frame ``X``, or of several. By name is
-        faster where a frame is read from files, as Dask then reads no columns that nobody asks for.
+        Targets, with the partitions of ``X``; or one or several column names of a data frame ``X``. Column names are
+        faster if the frame is read from files, because Dask then reads only the columns that are needed.
     sample_weight : dask.array.Array, dask.dataframe.Series or str, optional
-        Weights of the rows, likewise.
+        Weights of the rows, given in the same ways.
     classes : array-like of shape (n_classes,), optional
-        All classes; classifiers need them, regressors have none.
+        All classes. Required for classifiers; ignored for regressors.
     n_shards : int, optional
-        Number of shards; by default so many that a piece is one partition. While the first run is learnt, the others
-        wait: with some more shards than workers less of the time is lost.
+        Number of shards. By default there are as many as make each piece one partition. Workers wait while the first
+        run is learnt; with somewhat more shards than workers, less time is lost.
     rounds : int, default=1
-        Number of rounds. The more there are, the nearer is the result to that of one model.
+        Number of rounds. The more rounds, the closer the result is to that of one model.
 
     Returns
     -------
@@ -85,11 +86,11 @@ def fit(
     Raises
     ------
     ImportError
-        Where Dask is not installed.
+        If Dask is not installed.
     TypeError
-        For an estimator whose models cannot be merged, and for another kind of ``X``.
+        If the models of an estimator cannot be merged, or ``X`` is of another type.
     ValueError
-        For parameters that cannot be used, for partitions that do not fit together, and where all weights are 0.
+        If parameters are invalid, if partitions do not fit together, or if all weights are 0.
 
     See Also
     --------
@@ -115,7 +116,7 @@ def fit(
     if not is_classifier(estimator):
         classes = None
     elif classes is None:
-        raise ValueError("classes must be given: a classifier has to know all of them before the first row.")
+        raise ValueError("classes must be given: a classifier needs all classes before the first row.")
     partitions = _partitions(X, y, sample_weight)
     n_shards = max(1, len(partitions) // rounds - 1) if n_shards is None else n_shards
     first, pieces = plan(len(partitions), n_shards, rounds)
@@ -140,7 +141,7 @@ def fit(
     model = run_rounds(pair, pieces, getattr(learner_of(estimator), "eta0", None), call, learn, merge_task, judge_piece)
     (model,) = dask.compute(model)
     if not is_fitted(model):
-        raise ValueError("there are no rows to learn from: no partition has any.")
+        raise ValueError("there are no rows to learn from: all partitions are empty.")
     check_learnt(model)
     return model
 
@@ -170,7 +171,7 @@ def _partitions(X, y, sample_weight):
     kind = type(X).__module__.split(".")
     if hasattr(X, "map_partitions") and "bag" in kind:
         if y is not None or sample_weight is not None:
-            raise ValueError("y and sample_weight go with arrays and data frames; a bag holds whole batches.")
+            raise ValueError("y and sample_weight must be None for a bag, which holds whole batches.")
         return X.map_partitions(_kept).to_delayed()
     if not hasattr(X, "to_delayed"):
         raise TypeError(f"X is a {type(X).__name__}; it must be a dask array, a dask data frame or a bag of batches.")
@@ -187,7 +188,9 @@ def _partitions(X, y, sample_weight):
     parts = {name: _parts(values) for name, values in {"X": _without(X, labels), **given}.items()}
     for name, some in parts.items():
         if len(some) != len(parts["X"]):
-            raise ValueError(f"{name} has {len(some)} partitions, X has {len(parts['X'])}: they must be cut alike.")
+            raise ValueError(
+                f"{name} has {len(some)} partitions, and X has {len(parts['X'])}: both must have the same partitions."
+            )
     make = dask.delayed(_one_batch, pure=False)
     return [make(*some) for some in zip(*parts.values())]
 
@@ -195,7 +198,7 @@ def _partitions(X, y, sample_weight):
 def _check_labels(X, name, value):
     """Raise unless ``value`` is the name of a column of ``X``, or a list of them."""
     if not hasattr(X, "columns"):
-        raise TypeError(f"{name} is a {type(value).__name__}; it must be a dask collection, as X is.")
+        raise TypeError(f"{name} is a {type(value).__name__}; it must be a dask collection, like X.")
     if not isinstance(value, str | list):
         raise TypeError(f"{name} is a {type(value).__name__}; it must be a dask collection or the name of a column.")
     missing = [label for label in _listed(value) if label not in X.columns]

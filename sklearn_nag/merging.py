@@ -18,40 +18,39 @@ Model = TypeVar("Model", bound=BaseEstimator)
 
 
 def merge(models: Iterable[Model], base: Model | None = None) -> Model:
-    """Make one model of several that learnt rows of their own, here or on other machines.
+    """Merge models that learnt different rows into one model.
 
-    What is a sum is summed, what is a maximum compared: ``t_``, origins and scales become those of one model that saw
-    all rows [1]_, and ``progressive_loss_`` the mean of the losses that the models suffered. Weights are averaged [2]_,
-    in raw units, by the weight of the rows behind them; for adaptive rules, in which ``G`` is the sum of the squared
-    gradients of a column, by that times the fourth root of ``G``, so that a model counts little for features that it
-    has hardly met. Least squares are solved for all rows, to rounding. The merged model predicts, and goes on learning.
+    The merged model predicts and can go on learning. ``t_``, origins and scales become those of one model that saw all
+    rows [1]_, and ``progressive_loss_`` the mean loss of the models' own predictions. Weights are averaged in raw
+    units, by the total weight of the rows behind them [2]_. For adaptive rules, this factor is multiplied by the fourth
+    root of ``G``, the sum of the squared gradients of a column, so that a model counts little for features that it has
+    hardly seen. Least squares are solved for all rows, up to rounding. See :ref:`distributed`.
 
     Parameters
     ----------
     models : iterable of estimator
-        Fitted models of one class of this package, with the same parameters, features and classes: learners,
-        transformers, pipelines of these, `NAGCellsClassifier` and `NAGCellsRegressor`, or `OnlineBootstrap` of such,
-        each of a ``shard`` of its own.
+        Fitted models of one class of this package, with the same parameters, features and classes. They can be
+        learners, transformers, pipelines of these, `NAGCellsClassifier` and `NAGCellsRegressor`, or `OnlineBootstrap`
+        of any of these, each with a different ``shard``.
     base : estimator, optional
-        The model that all of them went on from, unchanged: its rows are in each of them, and are counted once. By
-        default each model began with nothing.
+        The model that all of them started from, in its state at that time. Its rows are part of every model, and are
+        counted once. By default each model started from nothing.
 
     Returns
     -------
     estimator
-        A new model. Where only one has learnt anything (after ``base``), a copy of that one, with the same bits. The
-        order of the models changes nothing but rounding, unless they know more words than there is room for.
+        A new model. If only one model has learnt anything since ``base``, it is an exact copy of that one. The order of
+        the models affects rounding only, unless they know more words than there is room for.
 
     Raises
     ------
     TypeError
-        For what is not a model of this package, for models of different classes, and for a step of a pipeline that
-        cannot be merged.
+        If a model is not of this package, if the models are of different classes, or if a step of a pipeline cannot be
+        merged.
     NotFittedError
-        For a model that has not learnt anything.
+        If a model has not learnt anything.
     ValueError
-        For models that do not fit together, when a model did not go on from ``base``, and when sums leave the range of
-        float64.
+        If the models do not fit together, if one did not start from ``base``, or if sums leave the range of float64.
 
     See Also
     --------
@@ -59,16 +58,17 @@ def merge(models: Iterable[Model], base: Model | None = None) -> Model:
 
     Notes
     -----
-    The average of functions is no better than what it is an average of where each model has seen too few rows to come
-    near the best weights. Then merge more often, each time with the last merged model as ``base``: `shard_fit` does.
+    If each model has seen too few rows to come near the best weights, their average is no better than they are. Then
+    merge more often, each time with the last merged model as ``base``, as `shard_fit` does.
 
-    Models of lines, curves and cells need knots and trees in common: let one of them learn as many rows as both
-    ``first_rows`` and ``focus_rows``, or better five times the latter, give copies of it to all shards, and merge these
-    with it as ``base``. They are merged expert by expert; how much each is trusted follows from its losses in all.
+    Models of lines, curves and cells need knots and trees in common. Let one of them learn as many rows as both
+    ``first_rows`` and ``focus_rows``, or better five times the latter. Give a copy of it to each shard, and merge the
+    results with it as ``base``. They are merged expert by expert, and the share of each expert follows from its total
+    losses.
 
-    A learner without a learning rate plays weights that are a function of sums. That function of summed sums is not a
-    good predictor: the sums are chosen such that the average of the functions is played. With ``invariance="full"``
-    the triangular factors are stacked and factored again; a function counts where its model has seen rows.
+    For learners without a learning rate, whose weights are a function of sums, the merged sums are chosen to play the
+    average of the models' functions. With ``invariance="full"``, the triangular factors are stacked and factored again,
+    and each function counts where its model has seen rows.
 
     References
     ----------
@@ -117,8 +117,8 @@ def _moved(learner, places):
         return learner
     if hasattr(learner, "_merged"):
         raise ValueError(
-            f"{type(learner).__name__} models cannot be merged where words have other columns: let one of them see the "
-            "words first, and let all go on from it."
+            f"{type(learner).__name__} models cannot be merged if the same words have different columns: let one of "
+            "them learn the words first, and start all models from it."
         )
     if not hasattr(learner, "_state"):
         return learner
@@ -127,6 +127,7 @@ def _moved(learner, places):
         moved._state = learner._state.moved(places)
     except NotImplementedError as error:
         raise ValueError(
-            f"{type(learner).__name__} models like these cannot be merged where words have other columns: {error}."
+            f"{type(learner).__name__} models like these cannot be merged if the same words have different columns: "
+            f"{error}."
         ) from None
     return moved

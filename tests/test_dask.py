@@ -125,10 +125,10 @@ def test_it_is_shard_fit_but_for_the_first_partition():
         ((da.from_array(X, (100, 4)),), {}, ValueError, "y is missing"),
         ((da.from_array(X, (100, 4)), Y), {}, TypeError, "y is a ndarray; it must be a dask collection"),
         ((db.from_sequence([1, 2], npartitions=2),), {}, TypeError, "the bag holds a int"),
-        ((da.from_array(X, (100, 4)), da.from_array(Y, 200)), {}, ValueError, "y has 7 partitions, X has 13"),
+        ((da.from_array(X, (100, 4)), da.from_array(Y, 200)), {}, ValueError, "y has 7 partitions, and X has 13"),
         ((da.from_array(X, (100, 4)), da.from_array(Y, 100)), {"classes": None}, ValueError, "classes must be given"),
         ((da.from_array(X, (100, 4)), da.from_array(Y, 100)), {"rounds": 0}, ValueError, "rounds"),
-        ((da.from_array(X[:0], (100, 4)), da.from_array(Y[:0], 100)), {}, ValueError, "no partition has any"),
+        ((da.from_array(X[:0], (100, 4)), da.from_array(Y[:0], 100)), {}, ValueError, "all partitions are empty"),
         (
             (da.from_array(X, (100, 4)), da.from_array(Y, 100)),
             {"sample_weight": da.zeros(len(Y), chunks=100)},

@@ -74,7 +74,7 @@ def test_a_file_of_ones_own(rng, tmp_path, capsys, monkeypatch, target, kind):
     assert "\nown.csv: 40 rows, 3 columns, judged by " in out
     nothing_certain = "tell nothing of" in out  # then it says what was left out, too
     assert out.count("\n  => ") == 2 + nothing_certain
-    assert ("Left out, and not looked at: 'id', as whole numbers" in out) == nothing_certain
+    assert ("Columns left out and not tested: 'id', as whole numbers" in out) == nothing_certain
     html = page.read_text(encoding="utf-8")
     assert "own.csv: 40 rows" in html
     assert ("<img" in html) == HAVE["matplotlib"]
@@ -88,7 +88,7 @@ def test_a_file_that_cannot_be_used_is_one_sentence(tmp_path, capsys):
     with pytest.raises(SystemExit) as end:
         command.main([str(path), "--target", "b"])
     assert end.value.code == 2
-    assert capsys.readouterr().err == f"python -m sklearn_nag: {path} has a header, and no rows below it.\n"
+    assert capsys.readouterr().err == f"python -m sklearn_nag: {path} has a header, but no rows.\n"
 
 
 @pytest.mark.parametrize(

@@ -153,7 +153,9 @@ def test_what_cannot_be_merged_says_so(frame, target):
     for X in ([["a"], ["b"]], [["b"], ["a"]]):
         learner = ScaleInvariantRegressor(invariance="full")
         full.append(fitted(clone(dense), learner, X=X, y=[1.0, 2.0]))
-    with pytest.raises(ValueError, match="cannot be merged where words have other columns: what they keep is of all"):
+    with pytest.raises(
+        ValueError, match="cannot be merged if the same words have different columns: what they keep is of all"
+    ):
         merge(full)
     ftrl = [
         make_online_pipeline(OnlineImputer(), FTRLRegressor()).partial_fit([[1.0], [2.0]], [0, 1]) for _ in range(2)
@@ -240,7 +242,9 @@ def test_pipelines_of_what_is_made_of_several_learners():
     words = [
         clone(new).set_params(onlinebootstrap__shard=i).partial_fit([[w]] * 3, [0, 1, 2]) for i, w in enumerate("ab")
     ]
-    with pytest.raises(ValueError, match="OnlineBootstrap models cannot be merged where words have other columns"):
+    with pytest.raises(
+        ValueError, match="OnlineBootstrap models cannot be merged if the same words have different columns"
+    ):
         merge(words)
 
 
@@ -265,7 +269,7 @@ def test_models_of_several_learners_are_merged_where_all_words_were_seen_first(k
         copy.deepcopy(base).partial_fit(frame[600:700].assign(w=words * 50), y[600:700])
         for words in (["new", "newer"], ["newest", "newer"])
     ]
-    with pytest.raises(ValueError, match=r"cannot be merged(| where words have other columns): let one"):
+    with pytest.raises(ValueError, match=r"cannot be merged(| if the same words have different columns): let one"):
         merge(others, base)
 
 

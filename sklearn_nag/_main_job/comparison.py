@@ -214,8 +214,8 @@ def metric_of(table, asked=None):
     known = _measures(table)
     if asked not in known:
         raise ValueError(
-            f"--metric {asked}: {table.target!r} is {'a class' if table.is_classification else 'a quantity'}, which is "
-            f"judged by {', '.join(known)}."
+            f"--metric {asked}: {table.target!r} is {'a class' if table.is_classification else 'a quantity'}, so it "
+            f"must be one of {', '.join(known)}."
         )
     return asked
 
@@ -262,7 +262,7 @@ def splits(table, folds):
     found = [(train, test) for train, test in found if len(set(table.y[train])) > 1]
     if len(found) < 2:
         raise ValueError(
-            f"the first rows by {table.time!r} have one value of {table.target!r}; --shuffle splits without an order."
+            f"the first rows by {table.time!r} have only one value of {table.target!r}; --shuffle ignores the order."
         )
     return found
 
@@ -278,8 +278,8 @@ def compare(table, metric, folds, n_jobs):
     have_both = np.array([len(set(table.y[test])) > 1 for _, test in parts])
     if shown[metric].needs_both and have_both.sum() < 2:
         raise ValueError(
-            f"--metric {metric}: in {have_both.sum()} of {len(parts)} splits the rows to predict have both classes of "
-            f"{table.target!r}; two such splits are needed, and none for --metric log_loss."
+            f"--metric {metric}: the test rows have both classes of {table.target!r} in {have_both.sum()} of "
+            f"{len(parts)} splits; at least two are needed. --metric log_loss needs none."
         )
     candidates = learners(table, metric, columns_of_cells(table))
     jobs = (delayed(try_split)(table, candidates, shown, *part) for part in parts)

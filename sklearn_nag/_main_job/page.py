@@ -51,7 +51,7 @@ def page(comparison, png=None):
 <tbody>
 {body}
 </tbody></table></div>
-<p>In bold: {escape(chosen)}, the learner of this package that the lines of Python below use.</p>
+<p>In bold: {escape(chosen)}, the learner of this package that the Python code below uses.</p>
 <ul>{_each("li", report.how(comparison))}</ul>
 <h2>Columns</h2>
 <ul>{_each("li", map(str.strip, table.notes))}</ul>

@@ -1,9 +1,9 @@
-"""Predict the rows of files that need not fit in memory, by a model that train has saved.
+"""Predict the rows of files that need not fit in memory, with a model that train has saved.
 
-A model that knows its columns finds them by name, and leaves out the target and what else it did not learn from.
-Those that --keep names are copied beside the predictions. Pipelines that prepare makes, as train does, refuse others
-that they do not know; --fill goes on with a warning, and takes what cannot be read as missing. Predictions are written
-in parts, in a folder beside the file until all are there: after a crash the same command goes on behind the last part.
+A model that knows its columns finds them by name, and ignores the target and other columns that it did not learn from.
+--keep copies columns to the predictions. Unknown columns are an error for models from train or prepare; with --fill
+they cause a warning, and values that cannot be read count as missing. Predictions are first written in parts, to a
+folder next to the output file. After a crash, the same command resumes after the last complete part.
 """
 
 from __future__ import annotations
@@ -49,24 +49,24 @@ def parse(arguments):
     parser = new_parser(PROGRAM, __doc__)
     add = parser.add_argument
     add("model", type=Path, help=f"file of the model: {', '.join(SUFFIXES)}; use only files that you trust")
-    add("--out", type=Path, required=True, metavar="FILE", help="where to write predictions: .csv or .parquet")
+    add("--out", type=Path, required=True, metavar="FILE", help="file for the predictions: .csv or .parquet")
     add("--proba", action="store_true", help="add the probability of each class")
     add("--decision", action="store_true", help="add decision values")
     add("--interval", type=float, metavar="COVERAGE",
-        help="add the ends of an interval that holds the target with this probability, such as 0.9")  # fmt: skip
+        help="add the ends of an interval that contains the target with this probability, such as 0.9")  # fmt: skip
     add("--keep", nargs="+", default=[], metavar="NAME",
-        help="columns to copy, such as a key or the target; those of CSV files as they stand there, but for missing "
-        "values and what the model has learnt as numbers or dates")  # fmt: skip
-    add("--columns", nargs="+", metavar="NAME", help="features of a model that does not know its columns, in its order")
+        help="columns to copy, such as a key or the target; those of CSV files are copied as text, except missing "
+        "values and columns that the model has learnt as numbers or dates")  # fmt: skip
+    add("--columns", nargs="+", metavar="NAME", help="features in order, for a model that does not know its columns")
     add("--fill", action="store_true",
-        help="go on where columns that were prepared are missing, new or changed, with a warning")  # fmt: skip
-    add("--part", type=int, default=1_000_000, metavar="ROWS", help="after how many a part is written (%(default)s)")
+        help="only warn if columns of a prepared model are missing, new or changed")  # fmt: skip
+    add("--part", type=int, default=1_000_000, metavar="ROWS", help="number of rows of a part (%(default)s)")
     add("--n-hashed", type=int, default=2**16, metavar="N",
-        help="columns that words are hashed to, of a model that does not know its columns (%(default)s)")  # fmt: skip
+        help="number of columns to hash words to, if the model does not know its columns (%(default)s)")  # fmt: skip
     add_reading(add)
     options = parser.parse_args(arguments)
     if options.model.suffix not in SUFFIXES:
-        parser.error(f"{options.model}: the name of a model ends in {', '.join(SUFFIXES)}")
+        parser.error(f"{options.model}: the name of a model must end in {', '.join(SUFFIXES)}")
     if options.out.suffix not in OUTPUTS:
         parser.error(f"--out {options.out}: its name must end in {' or '.join(OUTPUTS)}")
     if not options.out.parent.is_dir():
@@ -84,7 +84,7 @@ def main(arguments):
     except (*WHAT_FILES_DO, TypeError) as error:
         parser.exit(2, f"{PROGRAM}: {in_a_line(error)}\n")
     except KeyboardInterrupt:
-        parser.exit(130, "\nInterrupted. The same command goes on behind the last part.\n")
+        parser.exit(130, "\nInterrupted. The same command resumes after the last part.\n")
 
 
 def predict(options):
@@ -99,7 +99,7 @@ def predict(options):
     check_writable(options.out)
     batches = batches_of(options, model)
     if options.out.exists() and any(map(options.out.samefile, find_paths(options.files))):
-        raise ValueError(f"--out {options.out}: predictions would take the place of rows to predict.")
+        raise ValueError(f"--out {options.out}: predictions would overwrite rows to predict.")
     parts = options.out.with_name(f"{options.out.name}.parts")
     written = begin(parts, settings_of(options, content, batches))
     n_rows = sum(n for _, n in written)
@@ -150,7 +150,7 @@ def load(path, content):
     except Exception as error:  # both raise all kinds
         if skops is not None and isinstance(error, skops.exceptions.UntrustedTypesFoundException):
             raise ValueError(f"{path} holds types that are not of this package: {error}") from error
-        raise ValueError(f"{path} is no model, or a damaged one: {error}") from error
+        raise ValueError(f"{path} is not a model, or is damaged: {error}") from error
     if not hasattr(model, "predict"):
         raise TypeError(f"{path} holds a {type(model).__name__}, which cannot predict.")
     best = getattr(model, "best_estimator_", None)  # of a search
@@ -184,17 +184,17 @@ def batches_of(options, model):
     known, names, columns = columns_of(model), names_of(model), options.columns
     if options.fill:
         if known is None:
-            raise ValueError("--fill is for models that prepare their columns, as train saves them.")
+            raise ValueError("--fill is for models that prepare their columns, as those of train do.")
         known.set_params(mismatch="fill")
         _fill_what_cannot_be_read(known)
     is_known = known is not None or bool(names)
     if is_known and columns is not None:
         raise ValueError("--columns is for models that do not know their columns; this one does.")
     if not is_known and options.keep:
-        raise ValueError("--keep is for models that know their columns, as train saves them.")
+        raise ValueError("--keep is for models that know their columns, as those of train do.")
     is_svmlight = "svmlight" in map(format_of, find_paths(options.files))
     if is_known and is_svmlight:
-        raise ValueError("svmlight files have no names of columns, by which this model knows them.")
+        raise ValueError("this model finds its columns by name, and svmlight files have no names.")
     if names and known is None:
         columns = [*dict.fromkeys([*names, *options.keep])]
     return read_batches(
@@ -225,11 +225,11 @@ def predicted(model, X, options, n_before) -> Any:
     names = names_of(model)
     for name in options.keep:
         if name not in X.schema.names:
-            raise ValueError(f"--keep: the files have no column {name!r}; theirs are {', '.join(X.schema.names)}.")
+            raise ValueError(f"--keep: the files have no column {name!r}; they have {', '.join(X.schema.names)}.")
         values = X.column(name)
         has_no_words = pyarrow.types.is_nested(values.type) or "binary" in str(values.type)
         if options.out.suffix == ".csv" and has_no_words:
-            raise ValueError(f"--keep {name}: it holds {values.type}, which .csv has no fields for; .parquet has.")
+            raise ValueError(f"--keep {name}: it holds {values.type}, which only .parquet can store, not .csv.")
         columns[name] = values.dictionary_decode() if pyarrow.types.is_dictionary(values.type) else values
     if columns_of(model) is not None:
         X = X.select([name for name in X.schema.names if name not in options.keep or name in names])
@@ -246,13 +246,13 @@ def predicted(model, X, options, n_before) -> Any:
             ends = model.predict_interval(X, options.interval)
             given["lower"], given["upper"] = ends[..., 0], ends[..., 1]
     except ValueError as error:
-        error.add_note(f"This is of a batch of {X.shape[0]} rows after the first {n_before}.")
+        error.add_note(f"This concerns a batch of {X.shape[0]} rows after the first {n_before}.")
         raise
     classes = getattr(model, "classes_", None) if is_classifier(model) else None
     for what, values in given.items():
         for name, column in named(NEW[what], values, classes):
             if name in columns:
-                raise ValueError(f"--keep {name}: predictions are written to a column of this name.")
+                raise ValueError(f"--keep {name}: a column of predictions has this name.")
             if column.dtype.kind == "b" and options.out.suffix == ".csv":
                 column = column.astype(str)  # as headings have them, and Arrow has not
             columns[name] = pyarrow.array(column)
@@ -300,16 +300,16 @@ def begin(parts, settings):
     except (ValueError, AttributeError, OSError):
         is_another = True
     if is_another:
-        raise ValueError(f"{parts} is damaged, or no folder of parts: remove it to begin anew.")
+        raise ValueError(f"{parts} is damaged, or is not a folder of parts: remove it to start again.")
     paths = [parts / f"{i}.arrow" for i in range(n_parts)]
     own = {SETTINGS, *(part.name for part in paths)}
     if strange := [n for n in there if not (n in own or LEFT_OVER.fullmatch(n)) or not (parts / n).is_file()]:
-        raise ValueError(f"{parts} would be removed, and has {strange[0]!r}, which is no part: move that elsewhere.")
+        raise ValueError(f"{parts} would be removed, but has {strange[0]!r}, which is not a part: move it elsewhere.")
     differ = [name for name in settings if before[name] != settings[name]]
     if differ and n_parts:
         raise ValueError(
-            f"{parts} has parts of another run: its setting {differ[0]!r} was another one. Remove the folder to "
-            "begin anew."
+            f"{parts} has parts of another run: its setting {differ[0]!r} was different. Remove the folder to start "
+            "again."
         )
     write_whole(path, lambda file: file.write(json.dumps(settings).encode()))
     written = []
@@ -375,5 +375,5 @@ def in_schema(table, schema):
             columns.append(table.column(field.name).cast(field.type))
         except pyarrow.ArrowException as error:
             kinds = f"{table.column(field.name).type} in one file and {field.type} in another"
-            raise ValueError(f"--keep {field.name}: it is {kinds}, which do not go together: {error}") from None
+            raise ValueError(f"--keep {field.name}: it is {kinds}, which cannot be combined: {error}") from None
     return pyarrow.table(columns, schema=schema)

@@ -59,8 +59,8 @@ def range_verdict(comparison):
     best = f"{name} at eta {ETAS[winner.best]:.3g} (error {rate_error(least)} ± {rate_error(spread)})"
     if not comparison.baseline > comparison.good_enough:
         return (
-            f"No learner is better than predicting the {baseline_name(comparison.task)}: these features tell a linear "
-            "model nothing of the target."
+            f"No learner is better than predicting the {baseline_name(comparison.task)}: a linear model learns nothing "
+            "about the target from these features."
         )
     if ours.default <= comparison.good_enough:
         if ours is winner:
@@ -71,7 +71,7 @@ def range_verdict(comparison):
             f"{ours.name} needs eta0={ETAS[ours.best]:.3g} here (error {rate_error(ours.errors[ours.best])}, "
             f"{default} with its defaults) to be as good as the best of all, {best}."
         )
-    return f"{best} is better here than {ours.name}, whose defaults make the error {default}."
+    return f"{best} is better here than {ours.name}, whose error with its defaults is {default}."
 
 
 # -- a table of the user's
@@ -154,20 +154,20 @@ def how(comparison):
     if table.time is None:
         folds = f"{comparison.n_splits // REPEATS}-fold cross-validation, {REPEATS} times"
     else:
-        folds = f"{comparison.n_splits} stretches of rows by {table.time!r}, each predicted from all before it"
-    lines = [f"{folds}: {n_train:.0f} rows to learn and {n_test:.0f} to predict, in the mean."]
+        folds = f"{comparison.n_splits} stretches of rows by {table.time!r}, each predicted from all rows before it"
+    lines = [f"{folds}: on average {n_train:.0f} training rows and {n_test:.0f} test rows."]
     compared = len(comparison.p_values())
     lines.append(
-        "± is the standard deviation over these. Differences have 95 % intervals and p values of the corrected "
-        f"resampled t-test (Nadeau and Bengio 2003), p adjusted for {compared} comparisons (Holm)."
+        "± is the standard deviation over these splits. 95 % intervals and p values of differences are from the "
+        f"corrected resampled t-test (Nadeau and Bengio 2003), p adjusted for {compared} comparisons (Holm)."
     )
     if any(outcome.learner.goes_on for outcome in comparison.outcomes):
-        lines.append('"goes on": a twentieth of the rows to predict is learnt before the next one is predicted.')
+        lines.append('"goes on": the learner learns each twentieth of the test rows before it predicts the next.')
     of_both = [m.name for m in comparison.measures.values() if m.needs_both]
     if of_both and comparison.n_of_one:
         n = comparison.n_splits
         lines.append(
-            f"In {n - comparison.n_of_one} of {n} splits the rows to predict have both classes: {joined(of_both)} "
+            f"In {n - comparison.n_of_one} of {n} splits the test rows have both classes: {joined(of_both)} "
             f"{'are means' if len(of_both) > 1 else 'is the mean'} over these."
         )
     if "log_loss" in comparison.measures and NONE in [mean(outcome, "log_loss") for outcome in comparison.outcomes]:
@@ -181,13 +181,13 @@ def how(comparison):
     if not table.is_classification and has_heavy_tails(table.y):
         lines.append(
             f"{table.target!r} has heavy tails: a hundredth of the rows makes up most of its squared deviations. So "
-            'the median error judges, and loss="huber" and "absolute_error" are tried'
-            f"{', this of logarithms, too' if table.y.min() > 0 else ''}."
+            'the default measure is the median error, and loss="huber" and "absolute_error" are tried'
+            f"{', the latter also on logarithms' if table.y.min() > 0 else ''}."
         )
     if comparison.coverage is not None:
         lines.append(
-            f"{COVERAGE:.0%} intervals of {comparison.reference.name} (predict_interval) held "
-            f"{comparison.coverage:.1%} of the targets to predict."
+            f"{COVERAGE:.0%} intervals of {comparison.reference.name} (predict_interval) contain "
+            f"{comparison.coverage:.1%} of the test targets."
         )
     return lines
 
@@ -207,7 +207,7 @@ def verdict(comparison):
             return [
                 f"No learner is better beyond doubt than {without_columns(comparison)}: from {comparison.n_train:.0f} "
                 f"rows these columns tell nothing of {comparison.table.target!r} that is certain.",
-                f"The nearest to it is {nearest(comparison)}; {rest(comparison, reference)}",
+                f"The best is {nearest(comparison)}; {rest(comparison, reference)}",
                 *left_out(comparison.table),
             ]
         best = telling[0]
@@ -221,7 +221,7 @@ def verdict(comparison):
         p = comparison.p_values()[best.name]
         against += f" (p = {p:.2g})" if p >= 0.0001 else " (p < 0.0001)"
     if best in comparison.of(PEERS) and best not in ahead:
-        first = f"{best.name}, and none of this package, is better beyond doubt than no column: {scores}, {worth}."
+        first = f"Only {best.name} is better beyond doubt than no column, and none of this package: {scores}, {worth}."
     elif best in ahead:
         first = f"{best.name} is better here than all of this package: {scores}, {against}, and {worth}."
     elif best is reference:
@@ -235,7 +235,7 @@ def verdict(comparison):
 def left_out(table):
     """A sentence on columns that were taken for names of rows, in a list, which is empty if there are none."""
     notes = [note.strip().replace(": left out: ", ", as ", 1) for note in table.notes if " keeps them)" in note]
-    return [f"Left out, and not looked at: {'; '.join(notes)}."] if notes else []
+    return [f"Columns left out and not tested: {'; '.join(notes)}."] if notes else []
 
 
 def without_columns(comparison):
@@ -284,8 +284,8 @@ def rest(comparison, best):
             is_better = comparison.error(outcome) < comparison.error(reference)
             groups["better" if is_better else "worse"].append(f"{name} ({change})")
     says = {
-        "better": ("is better, too", "are better, too"),
-        "same": ("makes no difference that is certain", "make no difference that is certain"),
+        "better": ("is also better", "are also better"),
+        "same": ("shows no certain difference", "show no certain difference"),
         "worse": ("is worse", "are worse"),
         "failed": ("failed", "failed"),
     }
@@ -295,8 +295,8 @@ def rest(comparison, best):
         is_much = comparison.error(lowest) < (1.0 - MUCH) * comparison.error(reference)
         if is_much and comparison.difference(lowest, reference).p < SURE:  # by itself
             name = lowest.name.removeprefix(f"{reference.name}, ")
-            how_much = f"{less(comparison, lowest, reference)} {comparison.judge.error} in the mean"
-            parts["same"] += f", though {name} has {how_much} (p = {p_values[lowest.name]:.2g}): more rows would tell"
+            how_much = f"{less(comparison, lowest, reference)} {comparison.judge.error} on average"
+            parts["same"] += f", although {name} has {how_much} (p = {p_values[lowest.name]:.2g}): try more rows"
     return f"against {reference.name} with its defaults, {'; '.join(parts.values())}."
 
 
@@ -340,7 +340,7 @@ def snippet(comparison):
         lines[0:1] = ["import numpy as np", lines[0], "from sklearn.compose import TransformedTargetRegressor"]
         lines[-1:] = ["model = TransformedTargetRegressor(model, func=np.log, inverse_func=np.exp)", lines[-1]]
     if learner.goes_on:
-        lines.append("# and with each batch of new rows: model.partial_fit(X_new, y_new)")
+        lines.append("# for each batch of new rows: model.partial_fit(X_new, y_new)")
     return "\n".join(lines)
 
 

@@ -69,7 +69,7 @@ def read_own(path, target, *, most_rows, folds, encoding="utf-8", choices=None):
     frame, reading = _read(path, encoding, of_words, target)
     _check_choices(choices, frame, path, target)
     if len(frame) == 0:
-        raise ValueError(f"{path} has a header, and no rows below it.")
+        raise ValueError(f"{path} has a header, but no rows.")
     _check_sizes(frame, path)
     notes = [f"{path}: {len(frame)} rows, {frame.shape[1]} columns"]
     asked = choices.kinds.get(target)
@@ -77,7 +77,7 @@ def read_own(path, target, *, most_rows, folds, encoding="utf-8", choices=None):
     rows = frame[frame[target].notna()]
     if len(rows) < len(frame):
         n, what = len(frame) - len(rows), "a number in " if target_reader is not None else ""
-        notes.append(f"  {n} row{'s' * (n > 1)} left out, without {what}{target!r}")
+        notes.append(f"  {n} row{'s' * (n > 1)} without {what}{target!r} left out")
     of_columns: list[str] = []
     kinds = {name: kind for name, kind in choices.kinds.items() if name != target}
     others = [name for name in frame if name != target and name in (choices.columns or frame)]
@@ -105,20 +105,20 @@ def read_own(path, target, *, most_rows, folds, encoding="utf-8", choices=None):
     if is_classification:
         frequent = y.map(y.value_counts()) >= 2
         if not frequent.all():
-            notes.append(f"  {(~frequent).sum()} rows left out, whose class no other row has")
+            notes.append(f"  {(~frequent).sum()} rows left out because no other row has their class")
             rows, y = rows[frequent], y[frequent]
-            instead = f"; --numbers {shlex.quote(target)} takes it for a quantity" if _is_number(y) else ""
+            instead = f"; --numbers {shlex.quote(target)} makes it a quantity" if _is_number(y) else ""
             which = f" in two rows or more{instead}"
     if y.nunique() < 2:
         raise ValueError(f"{path} has nothing to learn{taken}: rows with fewer than two values of {target!r}{which}.")
     if len(y) < 2 * folds:
-        raise ValueError(f"{path} has {len(y)} rows to learn from; --folds {folds} needs at least {2 * folds}.")
+        raise ValueError(f"{path} has {len(y)} rows to learn from; --folds {folds} needs at least {2 * folds} rows.")
     kind = f"classification, {y.nunique()} classes" if is_classification else "regression"
     notes.append(f"  {target!r} is the target: {kind}{of_target}")
     notes += [f"  {as_options(note)}" for note in of_columns]
     if time is not None:
         order = f"  rows are in the order of {time!r}, and later ones are predicted from earlier ones"
-        notes.append(f"{order} (--shuffle does not)")
+        notes.append(f"{order} (--shuffle ignores the order)")
     y = y.astype(str).to_numpy(object) if is_classification else y.to_numpy(np.float64)
     preparing = {name: value for name, value in given.items() if value}
     return Table(
@@ -131,7 +131,7 @@ def _at_most(most_rows, rows, are_in_order, notes):
     """So many rows, the latest or some at random, and the words that messages have for them."""
     if len(rows) <= most_rows:
         return rows, ""
-    notes.append(f"  {most_rows} {'the latest rows taken' if are_in_order else 'rows drawn at random'} (--rows)")
+    notes.append(f"  {f'the latest {most_rows} rows' if are_in_order else f'{most_rows} random rows'} taken (--rows)")
     taken = rows.tail(most_rows) if are_in_order else rows.sample(most_rows, random_state=0)
     return taken, f" in the {most_rows} rows taken (--rows)"
 
@@ -146,7 +146,7 @@ def add_choices(add):
     add("--columns", nargs="+", metavar="NAME", help="columns that are features (all others)")
     add("--drop", nargs="+", default=[], metavar="NAME", help="columns to leave out")
     add("--as", nargs="+", default=[], metavar="NAME=KIND", dest="kinds",
-        help=f"what columns are, of {', '.join(KINDS)}; the target is numbers or words")  # fmt: skip
+        help=f"kinds of columns: {', '.join(KINDS)}; for the target: numbers or words")  # fmt: skip
 
 
 def kinds_of(said, target):
@@ -159,7 +159,7 @@ def kinds_of(said, target):
         if kinds.setdefault(name, kind) != kind:
             raise ValueError(f"--as {text}: {name!r} is {kinds[name]}, as said before.")
     if kinds.get(target) not in (None, NUMBERS, WORDS):
-        raise ValueError(f"--as {target}={kinds[target]}: the target is {NUMBERS} or {WORDS}.")
+        raise ValueError(f"--as {target}={kinds[target]}: the target must be {NUMBERS} or {WORDS}.")
     return kinds
 
 
@@ -172,7 +172,7 @@ def _check_choices(choices, frame, path, target):
         if target in (getattr(choices, option) or ()):
             raise ValueError(f"{target!r} is the column to predict; --{option} must not name it.")
     if choices.time is not None and choices.shuffle:
-        raise ValueError("--time and --shuffle do not go together: only one says that rows have an order.")
+        raise ValueError("--time and --shuffle exclude each other: one sorts the rows, the other ignores their order.")
 
 
 def _read_target(values, kind):
@@ -201,9 +201,9 @@ def _read_target(values, kind):
 
 def _no_dates(target, such, kinds):
     """What is said of a target of dates, and of the ``kinds`` that it may be asked to be."""
-    takes = {NUMBERS: "takes them for numbers", WORDS: "takes each for a class"}
+    takes = {NUMBERS: "makes them numbers", WORDS: "makes each a class"}
     how = ", ".join(f"--as {shlex.quote(f'{target}={kind}')} {takes[kind]}" for kind in kinds)
-    return f"the target {target!r} holds dates{such}: targets are numbers or words; {how}."
+    return f"the target {target!r} holds dates{such}: targets must be numbers or words; {how}."
 
 
 def _time(frame, kinds, drop):
@@ -282,11 +282,11 @@ def _read(path, encoding, words, target):
                         options["dtype"][frame.columns[place]] = "str"
     except UnicodeError:
         raise ValueError(
-            f"{path} is not text in {encoding}; name its encoding, such as --encoding latin-1, cp1252 or utf-16; for "
-            "Parquet take train."
+            f"{path} is not text in {encoding}; give its encoding, such as --encoding latin-1, cp1252 or utf-16; for "
+            "Parquet files use train."
         ) from None
     except pd.errors.ParserWarning:
-        raise ValueError(f"{path} has rows with more fields than its header has names.") from None
+        raise ValueError(f"{path} has rows with more fields than its header.") from None
     except pd.errors.EmptyDataError:
         raise ValueError(f"{path} is empty.") from None
     except Exception as error:  # pandas has errors of its own, and so has each library that unpacks files
@@ -333,7 +333,6 @@ _OPTIONS = (
     (r"\bkinds has\b", "--as has"),
     (r"\b(drop|columns) has\b", r"--\1 has"),
     (r"\b(give|by|say by) (columns|encoding|n_features)\b", r"\1 --\2"),
-    (r"\bor encoding say\b", "or --encoding say"),
     (r"mismatch='fill'", "--fill"),
     (r"changed_files=True", "--changed-files"),
     (r"\bmax_row_bytes\b", "--max-row-bytes"),

@@ -1,11 +1,13 @@
 """Train a model from files that need not fit in memory: Parquet, CSV, or svmlight.
 
-Batches are read by sklearn_nag.streams.read_batches and learnt by fit_stream, so the model is what these two give.
-The first 100,000 rows decide what is made of each column (numbers, words, dates, money, text, missing values), and a
-line says so of each; the model knows its columns. svmlight files hold numbers, which are taken as they are. Without
---estimator a first pass over the target decides: words, digits with leading zeros among them, or at most 20 different
-whole numbers, are classes, anything else is a quantity. With more different values, words in up to 1 % of the rows of
-numbers, amounts written as words, and days in digits are errors. --as says which it is.
+Batches are read with sklearn_nag.streams.read_batches and learnt with fit_stream, so the model is the same as theirs.
+The first 100,000 rows determine how each column is read (numbers, words, dates, money, text, missing values), and a
+line is printed for each. The model knows its columns. Numbers of svmlight files are not changed.
+
+Without --estimator, a first pass over the target determines what it is. Classes are words, which include digits with
+leading zeros, or at most 20 different whole numbers; anything else is a quantity. With more different values, it is an
+error if up to 1 % of the rows of numbers have words, or if the target holds amounts written as words or days written
+in digits. --as decides what the target is.
 """
 
 from __future__ import annotations
@@ -48,24 +50,25 @@ def parse(arguments):
     """Command-line options."""
     parser = new_parser(PROGRAM, __doc__)
     add = parser.add_argument
-    add("--target", metavar="NAME", help="column to predict; not for svmlight, where each line begins with it")
+    add("--target", metavar="NAME", help="column to predict; not for svmlight, where each line starts with the target")
     add_choices(add)
     add("--fill", action="store_true",
-        help="go on where later rows lack columns, have new ones or other things in them, with a warning; what cannot "
-        "be read is missing, also where the model predicts; what --columns names has to be there")  # fmt: skip
-    add("--sample-weight", metavar="NAME", help="column with weights of rows")
-    add("--estimator", choices=ESTIMATORS, help="what to train (NAGClassifier or NAGRegressor, by the target)")
+        help="only warn if later rows lack columns, have new ones, or have values of another kind; values that cannot "
+        "be read count as missing, also in predictions; columns that --columns names are required")  # fmt: skip
+    add("--sample-weight", metavar="NAME", help="column with the weights of the rows")
+    add("--estimator", choices=ESTIMATORS, help="estimator to train (NAGClassifier or NAGRegressor, by the target)")
     add("--set", nargs="+", default=[], metavar="NAME=VALUE", help="parameters of the estimator, such as eta0=0.5")
-    add("--classes", nargs="+", metavar="CLASS", help="all classes; without them a pass over the target finds them")
-    add("--passes", type=int, default=1, help="how often to go through the files (%(default)s)")
+    add("--classes", nargs="+", metavar="CLASS", help="all classes; by default, a pass over the target finds them")
+    add("--passes", type=int, default=1, help="number of passes over the files (%(default)s)")
     add("--shuffle-buffer", type=int, default=0, metavar="ROWS", help="rows to read ahead and shuffle (%(default)s)")
-    add("--checkpoint", type=Path, metavar="FILE", help="file from which the same command goes on when it was killed")
-    add("--checkpoint-every", type=int, default=1_000_000, metavar="ROWS", help="how often it is written (%(default)s)")
-    add("--changed-files", action="store_true", help="go on from the checkpoint though rows of the files were mended")
+    add("--checkpoint", type=Path, metavar="FILE", help="file from which the same command resumes if it was killed")
+    add("--checkpoint-every", type=int, default=1_000_000, metavar="ROWS",
+        help="number of rows between two checkpoints (%(default)s)")  # fmt: skip
+    add("--changed-files", action="store_true", help="resume from the checkpoint although rows of files were corrected")
     add("--model", type=Path, default=Path("model.joblib"), metavar="FILE",
-        help="where to save the model, in the format of its suffix: .joblib, .pkl or .skops (%(default)s)")  # fmt: skip
-    add("--n-hashed", type=int, default=2**16, metavar="N", help="columns that words are hashed to (%(default)s)")
-    add("--n-features", type=int, metavar="N", help="number of features of svmlight files, which do not say")
+        help="file for the model, in the format of its suffix: .joblib, .pkl or .skops (%(default)s)")  # fmt: skip
+    add("--n-hashed", type=int, default=2**16, metavar="N", help="number of columns to hash words to (%(default)s)")
+    add("--n-features", type=int, metavar="N", help="number of features; required for svmlight files")
     add_reading(add)
     options = parser.parse_args(arguments)
     if options.model.suffix not in SUFFIXES:
@@ -74,18 +77,18 @@ def parse(arguments):
         if path is not None and not path.parent.is_dir():
             parser.error(f"there is no folder {path.parent} for {path.name}")
     if options.checkpoint is not None and options.checkpoint.resolve() == options.model.resolve():
-        parser.error(f"--checkpoint {options.checkpoint}: the model would take its place")
+        parser.error(f"--checkpoint {options.checkpoint}: the model would overwrite it")
     return parser, options
 
 
 def add_reading(add):
     """Add files, and options that say how they are read."""
     add("files", nargs="+", help="files or globs: .parquet; .csv, .tsv; .svm, .svmlight, .libsvm; text also .gz, .bz2")
-    add("--batch-size", type=int, default=2**13, metavar="ROWS", help="most rows in memory at a time (%(default)s)")
-    add("--delimiter", help="of CSV files (what the header has most of: comma, semicolon, tab or bar)")
-    add("--encoding", default="utf-8", help="of CSV files (%(default)s)")
-    add("--max-row-bytes", type=int, default=2**25, metavar="BYTES", help="most bytes of a row of text (%(default)s)")
-    add("--one-based", action="store_true", help="features of svmlight files are counted from 1")
+    add("--batch-size", type=int, default=2**13, metavar="ROWS", help="largest number of rows in a batch (%(default)s)")
+    add("--delimiter", help="delimiter of CSV files (the most frequent of comma, semicolon, tab and bar in the header)")
+    add("--encoding", default="utf-8", help="encoding of CSV files (%(default)s)")
+    add("--max-row-bytes", type=int, default=2**25, metavar="BYTES", help="largest size of a row of text (%(default)s)")
+    add("--one-based", action="store_true", help="features of svmlight files are numbered from 1")
 
 
 def reading(options):
@@ -103,7 +106,7 @@ def main(arguments):
         parser.exit(2, f"{PROGRAM}: {in_a_line(error)}\n")
     except KeyboardInterrupt:
         kept = options.checkpoint is not None and options.checkpoint.exists()
-        parser.exit(130, "\nInterrupted." + (" The same command goes on from the checkpoint.\n" if kept else "\n"))
+        parser.exit(130, "\nInterrupted." + (" The same command resumes from the checkpoint.\n" if kept else "\n"))
 
 
 def noting(job, options):
@@ -125,7 +128,7 @@ def train(options):
     clear_beside(options.model)
     check_writable(options.model)
     if not batches_of(options, options.columns).repeatable:
-        raise ValueError(f"{' '.join(options.files)}: train reads rows more than once; a named pipe gives them once.")
+        raise ValueError(f"{' '.join(options.files)}: train reads rows more than once; a named pipe allows that once.")
     estimator, classes = learner(options)
     batches = batches_of(options, options.columns)
     if options.target is not None:
@@ -149,15 +152,15 @@ def train(options):
     write_whole(options.model, lambda file: save(model, file, options.model.suffix))
     learnt = model if options.target is None else model[-1]
     kind = f"{len(learnt.classes_)} classes" if is_classifier(learnt) else "a quantity"
-    gaps = [f"{batches.n_left_out} rows left out, without {options.target!r}"] if batches.n_left_out else []
+    gaps = [f"{batches.n_left_out} rows without {options.target!r} left out"] if batches.n_left_out else []
     return "\n".join([
         f"{type(learnt).__name__}, up to {learnt.n_features_in_} features, {options.target or 'target'}: {kind}",
-        f"{n_read} rows read in {seconds:.1f} s, {n_read / seconds:,.0f} rows a second" if n_read else
-        f"nothing was left to learn: {options.checkpoint} is from a run that has ended",
+        f"{n_read} rows read in {seconds:.1f} s, {n_read / seconds:,.0f} rows per second" if n_read else
+        f"nothing was left to learn: {options.checkpoint} is from a completed run",
         *gaps,
         f"progressive loss {learnt.progressive_loss_:.6g} ({learnt.loss}), "
         + ("each row predicted before it was learnt" if options.passes == 1 else
-           f"over {options.passes} passes, of which only the first predicts rows that are new"),
+           f"over {options.passes} passes; only in the first are the predicted rows new"),
         f"model: {options.model}",
     ])  # fmt: skip
 
@@ -180,10 +183,10 @@ def prepared(options, batches, estimator):
     """A pipeline for the columns of the first rows, with the estimator at its end; prints a line for each column."""
     first = batches.head()
     if first.num_columns == 0:
-        raise ValueError(f"there is nothing to learn from: {target_of(options)} has no features beside it.")
+        raise ValueError(f"there is nothing to learn from: there are no features besides {target_of(options)}.")
     kinds = kinds_of(options.kinds, options.target)
     kinds.pop(options.target, None)
-    said = [f"columns, by the first {first.num_rows} rows:"]
+    said = [f"columns, according to the first {first.num_rows} rows:"]
     made = {
         "drop": options.drop, "kinds": kinds, "n_hashed": options.n_hashed,
         "mismatch": "fill" if options.fill else "raise", "say": lambda line: said.append(f"  {as_options(line)}"),
@@ -327,8 +330,8 @@ def _check_no_days(values, what):
     """Raise ValueError for numbers that are dates, such as 20230228."""
     if are_days(values):
         raise ValueError(
-            f"{what} holds dates, such as {values[0]:.0f}: if they are quantities, say --estimator NAGRegressor; if "
-            "they are classes, say --estimator NAGClassifier."
+            f"{what} holds dates, such as {values[0]:.0f}: use --estimator NAGRegressor if they are quantities, and "
+            "--estimator NAGClassifier if they are classes."
         )
 
 
@@ -337,24 +340,24 @@ def _check_words(words, what, find):
     named = {word: times for word, times in words.items() if not is_missing_word(word)}
     others = beside_numbers(named) if len(named) > MOST_CLASSES else None
     if others is not None:
-        classes = "if they are classes, say --estimator NAGClassifier"
+        classes = "if they are classes, use --estimator NAGClassifier"
         if any(map(_is_no_number, named)):
             other = find({*others}.__contains__) if others else None
         else:  # what makes words of numbers is behind those that were counted
             other = _first_no_number(find)
         if other or others:
             raise ValueError(
-                f"{what} holds numbers, but {other or repr(others[0])}: write a number there, or nothing, which leaves "
+                f"{what} holds numbers, but also {other or repr(others[0])}: write a number there, or nothing to leave "
                 f"the row out; {classes}."
             )
         word = max(filter(_is_no_number, named), default=max(named))
         raise ValueError(
-            f"{what} holds words that are numbers, such as {word!r}: they are learnt as a quantity once they are "
-            f"written as plain numbers, with a point alone; {classes}."
+            f"{what} holds words that are numbers, such as {word!r}: for a quantity, write plain numbers, with no mark "
+            f"other than a decimal point; {classes}."
         )
     if len(words) > MOST_WORDS:
         raise ValueError(
-            f"{what} holds more than {MOST_WORDS} different words; if they are classes, say --estimator NAGClassifier."
+            f"{what} holds more than {MOST_WORDS} different words; if they are classes, use --estimator NAGClassifier."
         )
 
 

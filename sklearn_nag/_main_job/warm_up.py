@@ -1,8 +1,8 @@
-"""Compile what models will need, so that no first call has to wait for it: for container images, and before a lesson.
+"""Compile the code of models in advance, for example for a container image, so that first calls need not wait.
 
-Each estimator learns some rows, dense and sparse ones, with two classes and several, or one target and two. What is
-compiled for that is kept on disk. Other parameters are given with --set; of those that do not fit an estimator
-nothing is compiled, and it says so.
+Each estimator learns a few rows, both dense and sparse, with two and with more classes, or with one and with two
+targets. The compiled code is stored on disk. --set sets other parameters. If they do not fit an estimator, nothing is
+compiled for it, and a message says so.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ def parse(arguments):
     """Command-line options."""
     parser = new_parser(PROGRAM, __doc__)
     add = parser.add_argument
-    add("estimators", nargs="*", metavar="ESTIMATOR", help=f"some of {', '.join(ESTIMATORS)} (all)")
+    add("estimators", nargs="*", metavar="ESTIMATOR", help=f"estimators to compile: {', '.join(ESTIMATORS)} (all)")
     add("--set", nargs="+", default=[], metavar="NAME=VALUE", help="parameters of the estimators, such as eta0='auto'")
-    add("--float32", action="store_true", help="for rows of float32, not of float64")
+    add("--float32", action="store_true", help="compile for rows of float32 instead of float64")
     options = parser.parse_args(arguments)
     unknown = sorted({*options.estimators} - {*ESTIMATORS})
     if unknown:
-        parser.error(f"there is no estimator {unknown[0]}; there are {', '.join(ESTIMATORS)}")
+        parser.error(f"there is no estimator {unknown[0]}; it must be one of {', '.join(ESTIMATORS)}")
     try:
         options.set = dict(map(parameter, options.set))
     except ValueError as error:
@@ -78,7 +78,7 @@ def main(arguments):
     for reason in dict.fromkeys(filter(None, refused)):
         print(reason)
     if folder is None:
-        parser.exit(1, f"{PROGRAM}: nothing is kept, as there is no folder to write to; set NUMBA_CACHE_DIR to one\n")
-    print(f"{n_files} compiled functions, {size / 1e6:.1f} MB, are kept in {folder}")
+        parser.exit(1, f"{PROGRAM}: there is no folder to store compiled code in; set NUMBA_CACHE_DIR to one\n")
+    print(f"{n_files} compiled functions, {size / 1e6:.1f} MB, are stored in {folder}")
     if all(refused):
         parser.exit(1)

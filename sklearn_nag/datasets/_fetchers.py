@@ -117,7 +117,7 @@ def _verify(name, data, source):
         if (largest.min(), largest.max()) != expected.scales:
             raise ValueError(
                 f"the largest values of the features of {source} range from {largest.min():g} to {largest.max():g}; "
-                f"those of {expected.title} from {expected.scales[0]:g} to {expected.scales[1]:g}."
+                f"in {expected.title} they range from {expected.scales[0]:g} to {expected.scales[1]:g}."
             )
 
 
@@ -190,30 +190,30 @@ def _subset(name, subset):
 _shared = share(
     subset="""\
 subset : {"train", "test", "all"}, default="train"
-    The rows of the paper, those that follow, or both.""",
+    Which rows to return: those of the paper, those that follow them, or both.""",
     data_home="""\
 data_home : str or path-like, optional
-    Folder that holds the file; by default scikit-learn's data folder, which is also where downloads are kept.""",
+    Folder that contains the file, and where downloads are kept; scikit-learn's data folder by default.""",
     download_if_missing="""\
 download_if_missing : bool, default=True
-    Whether to download the data from OpenML where the file is not there.""",
+    Whether to download the data from OpenML if the file is missing.""",
     return_X_y="""\
 return_X_y : bool, default=False
     Whether to return ``(data, target)`` instead of a Bunch.""",
     as_frame="""\
 as_frame : bool, default=False
-    Whether data is a pandas DataFrame and target a Series.""",
+    Whether ``data`` is a pandas DataFrame and ``target`` a Series.""",
     n_retries="""\
 n_retries : int, default=3
-    How often a download is tried again.""",
+    Number of times to retry a failed download.""",
     delay="""\
 delay : float, default=1.0
-    Seconds between two tries.""",
+    Seconds between retries.""",
     errors="""\
 OSError
     If the file is missing and may not be downloaded.
 ValueError
-    If rows, features or scales are not those of the paper's Table 1.""",
+    If rows, features or scales differ from Table 1 of the paper.""",
 )
 
 
@@ -227,9 +227,10 @@ def fetch_bank(
     n_retries: int = 3,
     delay: float = 1.0,
 ) -> Any:
-    """Bank Marketing: does a client subscribe to a deposit? Two classes, numbers and words.
+    """Load the Bank Marketing data set (classification).
 
-    Reads ``bank-full.csv`` of the UCI repository (or with ``.gz``, ``.bz2``, ``.zip``).
+    Two classes: whether a client subscribes to a deposit. Features are numbers and words. The function reads
+    ``bank-full.csv`` of the UCI repository (or with ``.gz``, ``.bz2``, ``.zip``).
 
     Parameters
     ----------
@@ -252,7 +253,7 @@ def fetch_bank(
 
     See Also
     --------
-    paper_recipe : What the paper does to these rows before it learns them.
+    paper_recipe : The preprocessing of the paper.
 
     Examples
     --------
@@ -278,10 +279,11 @@ def fetch_census(
     n_retries: int = 3,
     delay: float = 1.0,
 ) -> Any:
-    """Census-Income KDD: is an income above 50,000 dollars? Two classes, numbers and words.
+    """Load the Census-Income KDD data set (classification).
 
-    Reads ``census-income.data`` of the UCI repository (or with ``.gz``, ``.bz2``, ``.zip``). OpenML
-    also has rows for tests, which follow those of the paper and are left out.
+    Two classes: whether an income is above 50,000 dollars. Features are numbers and words. The function reads
+    ``census-income.data`` of the UCI repository (or with ``.gz``, ``.bz2``, ``.zip``). OpenML also has test rows,
+    which follow those of the paper and are left out.
 
     Parameters
     ----------
@@ -304,7 +306,7 @@ def fetch_census(
 
     See Also
     --------
-    paper_recipe : What the paper does to these rows before it learns them.
+    paper_recipe : The preprocessing of the paper.
 
     Examples
     --------
@@ -328,15 +330,16 @@ def fetch_covertype(
     n_retries: int = 3,
     delay: float = 1.0,
 ) -> Any:
-    """Covertype: which trees grow there? Seven classes, ten numbers and 44 indicators.
+    """Load the Covertype data set (classification).
 
-    Reads ``covtype.data`` of the UCI repository (or with ``.gz``, ``.bz2``, ``.zip``), in its order.
+    Seven classes: which trees grow at a place. Features are ten numbers and 44 indicators. The function reads
+    ``covtype.data`` of the UCI repository (or with ``.gz``, ``.bz2``, ``.zip``), in its order.
 
     Parameters
     ----------
     {data_home}
     download_if_missing : bool, default=True
-        Whether to download the data by scikit-learn's `fetch_covtype` where the file is not there.
+        Whether to download the data with scikit-learn's `fetch_covtype` if the file is missing.
     {return_X_y}
     {as_frame}
     {n_retries}
@@ -354,7 +357,7 @@ def fetch_covertype(
 
     See Also
     --------
-    paper_recipe : What the paper does to these rows before it learns them.
+    paper_recipe : The preprocessing of the paper.
 
     Examples
     --------
@@ -381,15 +384,16 @@ def fetch_ct_slice(
     return_X_y: bool = False,
     as_frame: bool = False,
 ) -> Any:
-    """CT Slice: where in the body is this slice? Regression on two histograms of each image.
+    """Load the CT Slice data set (regression).
 
-    Reads ``slice_localization_data.csv`` of the UCI repository (or with ``.gz``, ``.bz2``, ``.zip``). The paper counts
-    360 features; the file has 384, besides the number of the patient, which is left out.
+    The target is the position of a slice in the body; features are two histograms of each image. The function reads
+    ``slice_localization_data.csv`` of the UCI repository (or with ``.gz``, ``.bz2``, ``.zip``). The paper counts
+    360 features; the file has 384, apart from the patient number, which is left out.
 
     Parameters
     ----------
     data_home : str or path-like, optional
-        Folder that holds the file; scikit-learn's data folder by default.
+        Folder that contains the file; scikit-learn's data folder by default.
     {return_X_y}
     {as_frame}
 
@@ -404,11 +408,11 @@ def fetch_ct_slice(
     OSError
         If the file is missing.
     ValueError
-        If rows, features or scales are not those of the paper's Table 1.
+        If rows, features or scales differ from Table 1 of the paper.
 
     See Also
     --------
-    paper_recipe : What the paper does to these rows before it learns them.
+    paper_recipe : The preprocessing of the paper.
 
     Examples
     --------
@@ -431,9 +435,10 @@ def fetch_msd(
     n_retries: int = 3,
     delay: float = 1.0,
 ) -> Any:
-    """MSD: in which year did this song appear? Regression on means and covariances of its timbre.
+    """Load the Year Prediction MSD data set (regression).
 
-    Reads ``YearPredictionMSD.txt`` of the UCI repository (or with ``.gz``, ``.bz2``, ``.zip``).
+    The target is the year in which a song appeared; features are means and covariances of its timbre. The function
+    reads ``YearPredictionMSD.txt`` of the UCI repository (or with ``.gz``, ``.bz2``, ``.zip``).
 
     Parameters
     ----------
@@ -457,7 +462,7 @@ def fetch_msd(
 
     See Also
     --------
-    paper_recipe : What the paper does to these rows before it learns them.
+    paper_recipe : The preprocessing of the paper.
 
     Examples
     --------
@@ -482,9 +487,10 @@ def fetch_shuttle(
     n_retries: int = 3,
     delay: float = 1.0,
 ) -> Any:
-    """Statlog (Shuttle): in which state is it? Seven classes, nine whole numbers.
+    """Load the Statlog (Shuttle) data set (classification).
 
-    Reads ``shuttle.trn`` and ``shuttle.tst`` of the UCI repository (or with ``.gz``, ``.bz2``, ``.zip``).
+    Seven classes: the state of the shuttle. Features are nine whole numbers. The function reads ``shuttle.trn`` and
+    ``shuttle.tst`` of the UCI repository (or with ``.gz``, ``.bz2``, ``.zip``).
 
     Parameters
     ----------
@@ -508,7 +514,7 @@ def fetch_shuttle(
 
     See Also
     --------
-    paper_recipe : What the paper does to these rows before it learns them.
+    paper_recipe : The preprocessing of the paper.
 
     Examples
     --------

@@ -31,8 +31,8 @@ def paper_recipe(
 ) -> Pipeline:
     """Make the preprocessing of the paper's section 6: a Pipeline from raw columns to CSR rows.
 
-    Words become indicators, and all products of two features, squares among them, are added. Zeros are not stored; with
-    ``positive`` negative numbers become zeros, too. Transform the rows in batches, as `recipe_batches` does: 54
+    Words become indicators, and all products of two features are added, including squares. Zeros are not stored; with
+    ``positive``, negative numbers also become zeros. Transform the rows in batches with `recipe_batches`, as 54
     features become 1,539.
 
     Parameters
@@ -40,19 +40,20 @@ def paper_recipe(
     categorical_features : array-like of int, optional
         Indices of the columns that hold words; none by default.
     positive : bool, default=False
-        Whether negative numbers become zeros, as in the paper on Bank and Census.
+        Whether negative numbers become zeros, as in the paper for Bank and Census.
     prenormalize : bool, default=False
-        Whether each feature is first divided by its largest absolute value, which learners of this package do not need.
+        Whether each feature is first divided by its largest absolute value. Learners of this package do not need this.
     products : bool, default=True
         Whether products are added.
     n_features : int, optional
-        Number of columns to which words, and at the end all features, are hashed. Then there is nothing to fit, but
-        for ``prenormalize``, and new words may come at any time. By default each word and product has a column.
+        Number of columns that words and, at the end, all features are hashed to. Then nothing needs to be fitted,
+        except for ``prenormalize``, and new words may appear at any time. By default each word and product has its own
+        column.
 
     Returns
     -------
     sklearn.pipeline.Pipeline
-        The recipe. Fit it on all rows, which costs little, and transform some at a time.
+        The preprocessing. Fit it on all rows, which is cheap, and transform a few at a time.
 
     See Also
     --------
@@ -114,20 +115,20 @@ def _fold(X, n_features):
 def recipe_batches(
     recipe: Any, X: Any, y: ArrayLike, *, order: ArrayLike | None = None, nonzeros: int = 2**20
 ) -> Iterator[tuple[Any, np.ndarray]]:
-    """Apply a fitted recipe to rows, in batches that need little memory.
+    """Transform rows with a fitted `paper_recipe`, in batches that need little memory.
 
     Parameters
     ----------
     recipe : object
         Fitted transformer, such as a fitted `paper_recipe`.
     X : {array-like, sparse matrix} of shape (n_samples, n_columns)
-        Rows as the recipe takes them: an array, a data frame or CSR.
+        Rows that the recipe accepts: an array, a data frame or a CSR matrix.
     y : array-like of shape (n_samples,)
         Targets.
     order : array-like of shape (n,) of int, optional
-        Indices of the rows, in the order in which to go through them; by default all, as they are.
+        Indices of the rows to transform, in order. By default all rows, in their own order.
     nonzeros : int, default=2**20
-        About how many nonzeros a batch has. What is learnt does not depend on it.
+        Approximate number of nonzeros in a batch. It does not affect what is learnt.
 
     Yields
     ------
@@ -136,7 +137,7 @@ def recipe_batches(
 
     See Also
     --------
-    paper_recipe : The recipe of the paper.
+    paper_recipe : The preprocessing of the paper.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Training by shards that are merged: `shard_fit` on one machine, `sklearn_nag.dask` on a cluster."""
+"""Training in shards that are merged: `shard_fit` on one machine, `sklearn_nag.dask` on a cluster."""
 
 from ._shards import shard_fit
 

@@ -35,8 +35,8 @@ def check_estimator(estimator):
     estimator = learner_of(estimator)
     if hasattr(estimator, "shard"):  # which a bootstrap draws weights by
         raise TypeError(
-            "estimator is an OnlineBootstrap; it cannot be sharded, as its copies would draw the same weights in each "
-            "shard. Let models with a shard of their own learn a part of the rows each, and merge these by "
+            "estimator is an OnlineBootstrap; it cannot be sharded, because its copies would draw the same weights in "
+            "each shard. Instead, fit models with different values of shard on parts of the rows, and merge them with "
             "sklearn_nag.merge."
         )
     check_kind("estimator", estimator)
@@ -50,7 +50,7 @@ def _check_pipeline(pipeline):
     """Raise unless a pipeline learns from batches, by steps that can be merged."""
     if not hasattr(pipeline, "partial_fit"):
         raise TypeError(
-            f"estimator is a {type(pipeline).__name__}, which has no partial_fit: make it a "
+            f"estimator is a {type(pipeline).__name__}, which has no partial_fit: use a "
             "sklearn_nag.preprocessing.OnlinePipeline of the same steps."
         )
     for name, step in pipeline.steps[:-1]:
@@ -89,7 +89,7 @@ def check_learnt(model):
 def check_cut(n_shards, rounds):
     """Raise unless there may be so many shards and rounds."""
     check_number("n_shards", n_shards, Integral, min_val=1, max_val=MOST_PIECES)
-    hint = f"n_shards is {n_shards}, and at most {MOST_PIECES} pieces are learnt."
+    hint = f"n_shards is {n_shards}, and n_shards * rounds must be at most {MOST_PIECES}."
     check_number("rounds", rounds, Integral, min_val=1, max_val=MOST_PIECES // n_shards, hint=hint)
 
 

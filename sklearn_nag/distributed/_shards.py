@@ -44,32 +44,32 @@ def shard_fit(
     rounds: int = 4,
     n_jobs: int | None = None,
 ) -> Model:
-    """Learn one pass over rows by shards, side by side, which are merged at the end of every round.
+    """Fit an estimator in one pass, with parallel shards that are merged after every round.
 
-    The rows are cut into ``n_shards + 1`` runs of neighbours. The first run is learnt by one model alone, which sets
-    scales, origins and classes; each of the others is cut into ``rounds`` pieces. Then, round by round, each shard
-    goes on from the last merged model with its piece, and `sklearn_nag.merge` makes one model of all.
+    The rows are cut into ``n_shards + 1`` runs of neighbours. One model learns the first run, which sets scales,
+    origins and classes. Each of the other runs is cut into ``rounds`` pieces. In every round, each shard starts from
+    the last merged model and learns its piece, and `sklearn_nag.merge` makes one model of them. See :ref:`distributed`.
 
     Parameters
     ----------
     estimator : estimator
-        Classifier or regressor of this package, or an `OnlinePipeline` that ends with one, of transformers of this
-        package and others that are fitted. It is cloned, and the clone learns from scratch.
+        Classifier or regressor of this package, or an `OnlinePipeline` that ends with one. Its transformers must be of
+        this package or already fitted. The estimator is cloned, and the clone learns from scratch.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Rows, in an order in which neighbours are no more alike than others: shuffled, best of all.
+        Rows, in an order in which neighbours are no more alike than others. Shuffled rows are best.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
         Targets.
     sample_weight : array-like of shape (n_samples,), optional
         Weights of the rows.
     classes : array-like of shape (n_classes,), optional
-        All classes, for classifiers; by default those in ``y``. Regressors have none.
+        All classes, for classifiers; by default those in ``y``. Ignored for regressors.
     n_shards : int, default=16
-        Number of shards. The result depends on it: the more there are, the fewer steps lead to it.
+        Number of shards. The result depends on it: the more shards, the fewer steps each model takes.
     rounds : int, default=4
-        Number of rounds. A round is worth while as long as its pieces have some hundreds of rows.
+        Number of rounds. More rounds are worthwhile as long as the pieces have some hundreds of rows.
     n_jobs : int or None, default=None
-        Shards that are learnt at the same time. The result does not depend on it. Threads do, as compiled rows let
-        others run beside them; `joblib.parallel_config` chooses processes instead.
+        Number of shards that learn at the same time. The result does not depend on it. Shards run in threads, which
+        compiled code allows to work in parallel; `joblib.parallel_config` can choose processes instead.
 
     Returns
     -------
@@ -79,27 +79,31 @@ def shard_fit(
     Raises
     ------
     TypeError
-        For an estimator whose models cannot be merged.
+        If the models of an estimator cannot be merged.
     ValueError
-        For parameters and rows that cannot be used, and where all weights are 0.
+        If parameters or rows are invalid, or all weights are 0.
 
     See Also
     --------
-    sklearn_nag.merge : What joins the models.
+    sklearn_nag.merge : Merge models.
     sklearn_nag.dask.fit : The same on a cluster.
 
     Notes
     -----
-    An average of ``n`` models has less noise than one, but each of them has taken a fraction of the steps of one model
-    over all rows. So with a learning rate that is a number, shards of adaptive rules of the NAG family take steps
-    ``sqrt(n)`` times as long [1]_, at most as many times as there are rounds, within 4 and 8: by long steps shards move
-    apart until they are merged. What the merged weights of the family move in a round moves on with a momentum of
-    ``1 - n ** -0.25`` [2]_, but with an L1 penalty, and ``average`` takes the weights of the last two rounds alone. The
-    model that is returned has the learning rate of ``estimator``.
+    Each shard takes only a fraction of the steps of one model, but the average of ``n`` models has less noise.
+    Therefore:
 
-    Where the first run has learnt nothing, as on rows of some shards it loses no less than a model of its targets alone
-    (there are many features for its rows, or noise is strong), its errors would be in all models that go on from it,
-    and long steps would add to them. Then each shard begins with nothing, and steps are those of ``estimator``.
+    - If ``eta0`` is a number, adaptive rules of the NAG family take steps ``sqrt(n)`` times as long [1]_. The factor is
+      at most ``rounds``, clipped to the range from 4 to 8, because long steps move shards apart.
+    - The change of the merged weights in a round continues with a momentum of ``1 - n ** -0.25`` [2]_, for the NAG
+      family without an L1 penalty.
+    - ``average`` takes the weights of the last two rounds alone.
+
+    The returned model has the learning rate of ``estimator``.
+
+    Some shards compare the model of the first run with one that learns the targets alone. If it loses no less, as with
+    many features for its rows or strong noise, each shard starts from nothing, with the steps of ``estimator``.
+    Otherwise its errors would be in all models, and long steps would add to them.
 
     References
     ----------

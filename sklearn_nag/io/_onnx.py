@@ -38,52 +38,54 @@ def to_onnx(
     options: dict | None = None,
     target_opset: int | dict[str, int] | None = None,
 ) -> ModelProto:
-    """Make an ONNX graph of a fitted linear model of this package, or of a pipeline with one.
+    """Convert a fitted linear model of this package, or a pipeline with one, to an ONNX graph.
 
-    The graph computes in float64, and gives labels and probabilities (decision values for losses without) or
-    predictions. Where features are centred about means far from 0, it subtracts these from the rows, as the model does.
+    The graph computes in float64. Its outputs are labels and probabilities (decision values, if the loss has no
+    probabilities), or predictions. If features are centred and their means are far from 0, it subtracts the means from
+    the rows, as the model does.
 
     Parameters
     ----------
     estimator : estimator
-        Fitted; whatever skl2onnx can convert besides. Of the transformers of `sklearn_nag.preprocessing`, graphs hold
-        `OnlineImputer` for numbers and `OnlineOneHotEncoder`, by themselves or in an `OnlineColumnTransformer`.
+        Fitted estimator of this package, or any other that skl2onnx can convert. Of the transformers in
+        `sklearn_nag.preprocessing`, graphs support `OnlineImputer` for numbers and `OnlineOneHotEncoder`, alone or in
+        an `OnlineColumnTransformer`.
     initial_types : list of (str, skl2onnx type), optional
-        Names and types of the inputs, as skl2onnx has them; by default one input ``"X"`` of float64 rows or,
-        for a pipeline that begins with an `OnlineColumnTransformer` of named columns, an input for each column that is
-        used, of float64 or of words. An empty word is a missing one.
+        Names and types of the inputs, as in skl2onnx. By default there is one input ``"X"`` of float64 rows. A pipeline
+        that starts with an `OnlineColumnTransformer` of named columns has an input for each column it uses, of float64
+        or of words; an empty word counts as missing.
     options : dict, optional
-        Options of skl2onnx; by default probabilities come as an array (``{"zipmap": False}`` for each classifier).
-        ``"raw_scores": True`` gives decision values in their place.
+        Options of skl2onnx. By default, probabilities are an array (``{"zipmap": False}`` for each classifier).
+        ``"raw_scores": True`` returns decision values instead.
     target_opset : int or dict, optional
-        Version of ONNX's operators; by default the latest that skl2onnx knows.
+        Version of the ONNX operators; by default the latest that skl2onnx supports.
 
     Returns
     -------
     onnx.ModelProto
-        The graph; ``SerializeToString`` gives what a file holds.
+        The graph. ``SerializeToString`` returns the content of a file.
 
     Raises
     ------
     ImportError
-        Where skl2onnx is not installed.
+        If skl2onnx is not installed.
     NotFittedError
-        Before fitting.
+        If the estimator is not fitted.
     TypeError
-        For what graphs cannot hold of this package: models made of others, and some transformers.
+        If graphs do not support the estimator, such as models made of several others, and some transformers.
     ValueError
-        For classes that are neither strings nor integers below 2**63, as ONNX has no others, and for names of inputs
-        that are empty or an output's.
+        If classes are neither strings nor integers below 2**63, the only labels of ONNX, or if the name of an input is
+        empty or that of an output.
 
     Warns
     -----
     UserWarning
-        For inputs of float32 with features so far from 0 that they lose digits.
+        If inputs are float32 and features are so far from 0 that they lose digits.
 
     See Also
     --------
     register_onnx : Use skl2onnx directly.
-    trusted_types : Models that go on learning, as files of skops.
+    trusted_types : Save models with skops, so that they can go on learning.
     """
     register_onnx()
     check_is_fitted(estimator)
@@ -91,8 +93,8 @@ def to_onnx(
     kind = type(last)
     if kind.__module__.startswith(f"{PACKAGE}.") and not isinstance(last, (*learners(), OnlineTransformer)):
         raise TypeError(
-            f"graphs of ONNX hold a single linear model, and this {kind.__name__} is made of others: export one of "
-            "these, if it has neither curves nor cells."
+            f"an ONNX graph can hold a single linear model, and this {kind.__name__} is made of several models: export "
+            "one of them, if it has neither curves nor cells."
         )
     from onnx import compose
     from skl2onnx import to_onnx as convert
@@ -110,7 +112,7 @@ def to_onnx(
         taken = {output.name for output in model.graph.output}
     for name in taken.intersection(names):
         raise ValueError(
-            f"inputs cannot have the name {name!r}, which is empty or an output's: rename the column, and fit again."
+            f"an input has the name {name!r}, which is empty or that of an output: rename the column, and fit again."
         )
     own = {column.name: name for column, name in zip(model.graph.input, names)}  # skl2onnx makes identifiers of names
     compose.add_prefix_graph(model.graph, "", rename_edges=False, rename_inputs=False, inplace=True, name_map=own)
@@ -118,12 +120,12 @@ def to_onnx(
 
 
 def register_onnx() -> None:
-    """Register the estimators of this package with skl2onnx, for its own functions and pipelines of all kinds.
+    """Register the estimators of this package with skl2onnx, so that its own functions convert them.
 
     Raises
     ------
     ImportError
-        Where skl2onnx is not installed.
+        If skl2onnx is not installed.
 
     See Also
     --------
@@ -197,8 +199,8 @@ def _warn_of_float32(model):
         others = f" (one of {len(far)} such features)" if len(far) > 1 else ""
         warnings.warn(
             f"float32 rounds feature {name!r}{others}, whose mean is {model.mean_[far[0]]:.6g} and whose scale is "
-            f"{model.scale_[far[0]]:.3g}, by more than 2**-10 of its scale: let the graph take float64 "
-            "(DoubleTensorType), or subtract a number near the mean before.",
+            f"{model.scale_[far[0]]:.3g}, by more than 2**-10 of its scale: use float64 inputs (DoubleTensorType), or "
+            "subtract a number near the mean beforehand.",
             UserWarning,
             stacklevel=2,
         )
@@ -248,7 +250,7 @@ def _convert_classifier(scope, operator, container):
 
     model, options = operator.raw_operator, container.get_options(operator.raw_operator, {"raw_scores": False})
     if model._has_labels:
-        raise ValueError("to_onnx exports models of classes; this one has several labels: export one model for each.")
+        raise ValueError("to_onnx cannot export a classifier of several labels: export one model for each label.")
     nodes, decision = _decision_values(scope, operator, container)
     n_classes = len(model.classes_)
     if n_classes == 2:
@@ -273,8 +275,8 @@ def _labels(classes):
         if -(2**63) <= min(integers) and max(integers) < 2**63:
             return np.array(integers, dtype=np.int64)
     raise ValueError(
-        f"ONNX has labels that are strings or integers of 64 bits with a sign; the class {as_given(classes[-1])} is "
-        "neither: learn from labels that are."
+        f"labels in ONNX are strings or signed 64-bit integers; the class {as_given(classes[-1])} is neither: change "
+        "the labels, and fit again."
     )
 
 

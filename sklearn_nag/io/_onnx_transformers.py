@@ -75,7 +75,7 @@ def inputs_of(estimator: Any) -> list[tuple[str, Any]]:
         return [("X", DoubleTensorType([None, first.n_features_in_]))]
     used = [(name, kind) for name, kind in zip(first.feature_names_in_, first.kinds_) if kind]
     if dates := [name for name, kind in used if kind == DATES]:
-        _raise_for(first, f"takes dates, as in {dates[0]!r}, which ONNX has not")
+        _raise_for(first, f"takes dates, as in {dates[0]!r}, which ONNX does not have")
     return [(name, (StringTensorType if kind == WORDS else DoubleTensorType)([None, 1])) for name, kind in used]
 
 
@@ -92,7 +92,7 @@ def register(update: Any) -> None:
 
 
 def _refuse(operator):
-    _raise_for(operator.raw_operator, "has none")
+    _raise_for(operator.raw_operator, "cannot be converted")
 
 
 def _convert_none(scope, operator, container):
@@ -101,8 +101,8 @@ def _convert_none(scope, operator, container):
 
 def _raise_for(transformer, why):
     raise TypeError(
-        f"graphs of ONNX cannot hold every transformer, and this {type(transformer).__name__} {why}: export the steps "
-        "behind it alone, as to_onnx(pipeline[-1]), and let pipeline[:-1] transform the rows."
+        f"ONNX graphs do not support every transformer, and this {type(transformer).__name__} {why}: export only the "
+        "steps after it, with to_onnx(pipeline[-1]), and transform the rows with pipeline[:-1]."
     )
 
 
@@ -126,7 +126,7 @@ def _doubles(nodes, operator):
 def _shapes_of_imputer(operator):
     imputer = operator.raw_operator
     if imputer._state.holds_words or any(map(_holds_words, operator.inputs)):
-        _raise_for(imputer, "takes numbers alone there")
+        _raise_for(imputer, "takes only numbers there")
     _of_doubles(operator, imputer.n_features_in_ * (1 + imputer.add_indicator))
 
 
@@ -142,7 +142,7 @@ def _convert_imputer(scope, operator, container):
 
 def _shapes_of_reader(operator):
     if any(map(_holds_words, operator.inputs)):
-        _raise_for(operator.raw_operator, "takes numbers alone there")
+        _raise_for(operator.raw_operator, "takes only numbers there")
     _of_doubles(operator, operator.raw_operator.n_features_in_)
 
 
@@ -158,7 +158,7 @@ def _shapes_of_one_hot(operator):
             columns = other.inputs  # of which it makes words, and not as the model does
     for column in columns:
         if not _holds_words(column):
-            _raise_for(encoder, f"takes words of categories_ as StringTensorType, which {column.raw_name!r} is not")
+            _raise_for(encoder, f"needs a StringTensorType for words in categories_, and {column.raw_name!r} is none")
     _of_doubles(operator, encoder.n_features_in_ * int(encoder.max_categories))
 
 

@@ -35,11 +35,11 @@ def learners():
 
 
 def trusted_types() -> list[str]:
-    """Name the types of this package that a model saved by skops is made of.
+    """Get the types of this package that a model saved with skops contains.
 
-    skops loads files of others without running their code, and asks for a list of types to trust. With this one it
-    loads learners, mixtures and transformers of this package, which go on learning with the same bits; other types in a
-    file, say those of a search or of a pipeline's other steps, are still for you to judge.
+    skops loads files without running code from them, and asks for a list of types to trust. With this list it loads
+    learners, mixtures and transformers of this package, which go on learning with the same bits. Other types in the
+    file, such as those of a search or of other steps of a pipeline, are yours to check.
 
     Returns
     -------
@@ -48,7 +48,7 @@ def trusted_types() -> list[str]:
 
     See Also
     --------
-    to_onnx : Graphs that predict without this package.
+    to_onnx : Export a graph that predicts without this package.
 
     Examples
     --------

@@ -31,25 +31,25 @@ _context = ContextVar("sklearn_nag_kernel", default=None)  # for a block of code
 
 
 def set_config(*, kernel: Kernel | None = None) -> None:
-    """Choose what the update kernel runs on, in this process.
+    """Set whether models learn with NumPy or with Numba, for the whole process.
 
     Parameters
     ----------
     kernel : {"auto", "numpy", "numba"}, optional
-        ``"auto"`` takes Numba where it is installed. Where nothing is set the environment variable
-        ``SKLEARN_NAG_KERNEL`` decides, and without it ``"auto"``. By default nothing changes.
+        The update kernel. ``"auto"`` uses Numba if it is installed. By default, the setting does not change. If none
+        was ever set, the environment variable ``SKLEARN_NAG_KERNEL`` decides, and without it ``"auto"`` applies.
 
     Raises
     ------
     ValueError
-        For another word.
+        If ``kernel`` has another value.
     ImportError
-        For ``"numba"`` where Numba is not installed.
+        If ``kernel`` is ``"numba"`` and Numba is not installed.
 
     See Also
     --------
     config_context : The same for a block of code.
-    get_config : What is chosen.
+    get_config : The current setting.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def set_config(*, kernel: Kernel | None = None) -> None:
 
 
 def get_config() -> dict[str, str]:
-    """Show what is chosen.
+    """Get the current configuration.
 
     Returns
     -------
@@ -70,7 +70,7 @@ def get_config() -> dict[str, str]:
 
     See Also
     --------
-    set_config : Choose.
+    set_config : Change the configuration.
 
     Examples
     --------
@@ -100,12 +100,13 @@ def run_by(kernel, function, *arguments):
 
 @contextmanager
 def config_context(*, kernel: Kernel | None = None) -> Iterator[None]:
-    """Choose what the update kernel runs on, within a ``with`` block of this thread.
+    """Set whether models learn with NumPy or with Numba, inside a ``with`` block and its thread.
 
     Parameters
     ----------
     kernel : {"auto", "numpy", "numba"}, optional
-        As for `set_config`. Threads and processes that others start inside do not see it: use the environment variable.
+        As for `set_config`. Threads and processes that other code starts inside the block do not see it; use the
+        environment variable for these.
 
     Yields
     ------

@@ -13,44 +13,43 @@ TINY = np.finfo(np.float64).tiny
 
 
 class LossAlarm:
-    """Alarm when losses of late are larger than those of all rows since the last alarm, with a bound for false ones.
+    """Alarm for streams that sounds when recent losses exceed earlier ones, with a bound on false alarms.
 
-    It knows losses alone, so it goes with any learner. Means with half-lives of 20, 80, 320, 1,280 and 5,120 rows are
-    compared with the mean of all rows; after an alarm all begins anew.
+    It sees only losses, so it works with any learner. It compares means with half-lives of 20, 80, 320, 1,280 and 5,120
+    rows with the mean of all losses since the last alarm. After an alarm, everything starts again.
 
     Parameters
     ----------
     false_alarm_rate : float, default=1e-4
-        The largest probability of a false alarm after each row since the last alarm: in the long run, two in 10,000
-        rows at most. Alarms are false while the loss to be expected of a row, given all rows before it, never rises.
-        Nothing else is supposed of losses.
+        Largest probability of a false alarm after each row since the last alarm. With the default, there are in the
+        long run at most two false alarms in 10,000 rows. An alarm is false if the expected loss of a row, given all
+        rows before it, never rises. Nothing else is assumed about the losses.
 
     Attributes
     ----------
     n_rows_ : int
-        Rows so far.
+        Number of rows so far.
     alarms_ : list of int
         Numbers of rows after which there was an alarm.
     half_lives_ : list of float
-        The half-life that gave each of them: of the means that were too large the shortest one.
+        For each alarm, the shortest half-life whose mean was too large.
 
     Raises
     ------
     ValueError
-        For a rate that is not between 0 and 1.
+        If the rate is not between 0 and 1.
 
     See Also
     --------
-    progressive_validation : Has it for the errors of any learner.
+    progressive_validation : Runs this alarm on the errors of any learner.
 
     Notes
     -----
-    Let ``w`` be the weights of the rows in a mean of late, less those in the mean of all. They add up to 0 and rise
-    from row to row, so where the loss that is to be expected never rises, the difference of the means is expected to be
-    0 at most. By the inequality of Hoeffding and Azuma [1]_ it exceeds
-    ``sqrt(sum(w ** 2) * log(5 / false_alarm_rate) / 2)`` with a probability of a fifth of the rate at most. This holds
-    for losses of any distribution, however they depend on one another, and is cautious for those that seldom are far
-    from their mean.
+    Let ``w`` be the weights of the rows in a recent mean, minus those in the mean of all rows. They sum to 0 and rise
+    from row to row. So if the expected loss never rises, the expected difference of the means is at most 0. By the
+    Hoeffding-Azuma inequality [1]_, the difference exceeds ``sqrt(sum(w ** 2) * log(5 / false_alarm_rate) / 2)`` with a
+    probability of at most a fifth of the rate. This holds for any distribution and dependence of the losses. It is
+    conservative for losses that are seldom far from their mean.
 
     References
     ----------
@@ -84,22 +83,24 @@ class LossAlarm:
         vars(self).update(state)
 
     def update(self, losses: ArrayLike) -> np.ndarray:
-        """Take in losses of rows in their order. How they are cut into calls makes no difference.
+        """Take the losses of the next rows, in order.
+
+        The result does not depend on how the rows are divided into calls.
 
         Parameters
         ----------
         losses : array-like of shape (n_rows,)
-            Between 0 and 1, of predictions that were made before rows were learnt: such as whether they were wrong.
+            Losses between 0 and 1 of predictions made before the rows were learnt, such as whether they were wrong.
 
         Returns
         -------
         ndarray of int
-            Numbers of rows, counted from the first one of all, after which there was an alarm.
+            Numbers of rows after which there was an alarm, counted from the very first row.
 
         Raises
         ------
         ValueError
-            For losses that are not between 0 and 1.
+            If losses are not between 0 and 1.
         """
         values = np.atleast_1d(as_floats(losses, "losses"))
         if values.ndim != 1 or not ((values >= 0.0) & (values <= 1.0)).all():

@@ -21,33 +21,33 @@ _HEIGHT = 0.6  # of a feature's place, over which the dots of several classes ar
 
 
 class CoefficientsDisplay:
-    """Weights of the features in units of the target per scale of the feature, the largest at the top.
+    """Weights of the features in units of the target per scale of the feature, with the largest at the top.
 
     Parameters
     ----------
     weights : array-like of shape (n_features,) or (n_targets, n_features)
-        Weights that can be compared with one another, such as ``coef_ * scale_``.
+        Weights that are comparable with one another, such as ``coef_ * scale_``.
     names : array-like of str of shape (n_features,), optional
         Names of the features; ``x0``, ``x1``, ... by default.
     targets : sequence of length n_targets, optional
-        The classes or outputs that rows of ``weights`` belong to; 0, 1, ... by default.
+        Classes or outputs that the rows of ``weights`` belong to; 0, 1, ... by default.
     errors : array-like of the shape of ``weights``, optional
-        Standard errors: whiskers reach two of them to either side.
+        Standard errors. Whiskers extend two of them to either side.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where `plot` has drawn.
+        Axes of the last `plot`.
     figure_ : matplotlib Figure
         The figure of the axes.
     lines_ : list of matplotlib Line2D
         The dots, one line for each target.
     whiskers_ : list of matplotlib LineCollection
-        The whiskers, one collection for each target, where there are errors.
+        The whiskers, one collection for each target; empty without errors.
 
     See Also
     --------
-    FeatureScalesDisplay : The scales.
+    FeatureScalesDisplay : Display the learnt scales.
 
     Examples
     --------
@@ -84,13 +84,13 @@ class CoefficientsDisplay:
         Parameters
         ----------
         estimator : estimator
-            Fitted learner with ``coefficients``, or a Pipeline that ends with one. Those with standard errors, as
-            `OnlineBootstrap` and least squares have them, get whiskers. Names of features are those of the
-            frame that it was fitted on or, in a Pipeline, those that the steps before it give.
+            Fitted learner with ``coefficients``, or a Pipeline that ends with one. Learners with standard errors, such
+            as `OnlineBootstrap` and least squares, get whiskers. The names of the features are those of the data frame
+            the learner was fitted on or, in a Pipeline, those of the previous step's output.
         max_features : int, default=20
-            How many features to show: those with the largest weights, of any class or output.
+            Number of features to show: those with the largest weights for any class or output.
         ax : matplotlib Axes, optional
-            Where to draw; new ones by default.
+            Axes to draw on; new ones by default.
 
         Returns
         -------
@@ -101,8 +101,8 @@ class CoefficientsDisplay:
         learner, names = _learner_and_names(getattr(model, "estimator_", model), names)  # of OnlineBootstrap its own
         if not (hasattr(model, "coefficients") and hasattr(learner, "coefficients")):
             raise TypeError(
-                "estimator must be a learner of this package that has coefficients, as linear ones and OnlineBootstrap "
-                f"of them, or a Pipeline that ends with one; got {model!r}."
+                "estimator must be a linear learner of this package, an OnlineBootstrap of such learners, or a "
+                f"Pipeline that ends with one of these; got {model!r}."
             )
         table = model.coefficients(names, as_frame=False)
         weights = table.unit_free_weight.reshape(-1, learner.n_features_in_)
@@ -117,14 +117,14 @@ class CoefficientsDisplay:
         return cls(weights, names, targets, errors).plot(ax=ax, max_features=max_features)
 
     def plot(self, ax: Axes | None = None, *, max_features: int = 20) -> Self:
-        """Draw the weights, in a colour for each class or output.
+        """Draw the weights, in one colour for each class or output.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; new ones by default.
+            Axes to draw on; new ones by default.
         max_features : int, default=20
-            How many features to show: those with the largest weights, of any class or output.
+            Number of features to show: those with the largest weights for any class or output.
 
         Returns
         -------

@@ -115,26 +115,26 @@ def _learner_and_names(estimator, names=None):
 
 
 class EtaSweepDisplay:
-    """Error or loss against learning rate, and the rates with which a learner is about as good as the best of all.
+    """Error or loss against learning rate, with the ranges of rates that are about as good as the best.
 
     Parameters
     ----------
     curves : dict of str to (ndarray, ndarray)
-        For each learner, by name, increasing learning rates and their errors; inf or NaN where there is none.
+        For each learner, by name, increasing learning rates and their errors; inf or NaN if there is no error.
     ylabel : str, default="error"
-        What the errors are.
+        Label of the errors.
     xlabel : str, default="learning rate"
-        What they are against.
+        Label of the learning rates.
     tolerance : float, default=0.05
-        What is about as good: up to this share above the least error of all learners, or up to one standard error above
-        it, where that is known and more.
+        Largest relative difference from the least error of all learners that counts as about as good. If the standard
+        error of the least error is known and is larger than that difference, it is the limit instead.
     spreads : dict of str to array-like, optional
-        For some learners, by name, a standard error of each of their errors. It is drawn as a shade.
+        Standard errors of the errors, by learner name, drawn as a shaded band. Some learners may be missing.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where `plot` has drawn.
+        Axes of the last `plot`.
     figure_ : matplotlib Figure
         The figure of the axes.
     lines_ : list of matplotlib Line2D
@@ -142,12 +142,12 @@ class EtaSweepDisplay:
     good_enough_ : float
         The largest error that is about as good as the least.
     ranges_ : dict of str to (float, float) or None
-        For each learner the ends of the range around its best learning rate, without gaps, in which errors are good
-        enough; None for a learner that has none.
+        For each learner, the ends of the range around its best learning rate in which all errors are good enough; None
+        if there is no such range.
 
     See Also
     --------
-    eta_sweep : What is shown.
+    eta_sweep : Compute the losses of several learning rates.
 
     Examples
     --------
@@ -178,12 +178,12 @@ class EtaSweepDisplay:
         """Raise ValueError for curves and spreads that cannot be drawn."""
         for name, (eta0s, errors) in self.curves.items():
             if not (eta0s.ndim == 1 and eta0s.shape == errors.shape and (np.diff(eta0s) > 0).all()):
-                raise ValueError(f"the curve {name!r} must hold increasing learning rates and as many errors.")
+                raise ValueError(f"the curve {name!r} must hold increasing learning rates and an error for each.")
             if not np.isfinite(errors).any():
                 raise ValueError(f"the curve {name!r} has no finite error.")
         for name, spread in self.spreads.items():
             if name not in self.curves or spread.shape != self.curves[name][1].shape:
-                raise ValueError(f"the spread {name!r} must be of a curve of that name, one number for each error.")
+                raise ValueError(f"the spread {name!r} must be that of a curve, and have one number for each error.")
 
     def _good_enough(self):
         """The least error of all, plus the tolerance or one standard error."""
@@ -208,24 +208,25 @@ class EtaSweepDisplay:
         tolerance: float = 0.05,
         ax: Axes | None = None,
     ) -> Self:
-        """Draw what sweeps and searches have found.
+        """Draw the results of sweeps and searches.
 
         Parameters
         ----------
         sweeps : EtaSweep, fitted search, or a list or dict of these
-            Results of `eta_sweep`, or searches such as GridSearchCV, of any learner, that varied one parameter, by one
-            score; of successive halving the last iteration is drawn. A dict names them; otherwise their learners'
-            classes do.
+            Results of `eta_sweep`, or searches such as GridSearchCV, of any learner, that varied one parameter and used
+            one score. For successive halving, the last iteration is drawn. A dict names them; otherwise the classes of
+            their learners do.
         metric : {"error", "loss"}, optional
-            What to show: of results of `eta_sweep` the progressive error or loss, of searches 1 minus the score or the
-            negative score, which is either of a `ProgressiveSearch` with ``loss="zero_one"``. By default the loss where
-            one is a regressor's result, a `ProgressiveSearch`, or a search whose ``scoring`` is `progressive_score`,
-            has a name that begins with ``"neg_"``, or was made with ``greater_is_better=False``, else the error.
+            What to show. For results of `eta_sweep`, this is the progressive error or loss. For searches it is 1 minus
+            the score (``"error"``) or the negative score (``"loss"``); for a `ProgressiveSearch` with
+            ``loss="zero_one"`` both are the negative score. The default is ``"loss"`` if one of the results is that of
+            a regressor, or is a `ProgressiveSearch`, or is a search whose ``scoring`` is `progressive_score`, starts
+            with ``"neg_"``, or was made with ``greater_is_better=False``. Otherwise it is ``"error"``.
         tolerance : float, default=0.05
-            What is about as good as the least error: up to this share, or up to one standard error of the folds of a
-            search, above it.
+            Largest relative difference from the least error that counts as about as good. If the standard error over
+            the folds of a search is larger than that difference, it is the limit instead.
         ax : matplotlib Axes, optional
-            Where to draw; new ones by default.
+            Axes to draw on; new ones by default.
 
         Returns
         -------
@@ -251,9 +252,9 @@ class EtaSweepDisplay:
             results = sweep.cv_results_
             varied = [key for key in results if key.startswith("param_")]
             if len(varied) != 1:
-                raise ValueError(f"the search {name!r} varies {len(varied)} parameters; one can be drawn.")
+                raise ValueError(f"the search {name!r} varies {len(varied)} parameters; it must vary one.")
             if "mean_test_score" not in results:
-                raise ValueError(f"the search {name!r} has several scores; one can be drawn.")
+                raise ValueError(f"the search {name!r} has several scores; it must have one.")
             parameter = varied[0].removeprefix("param_")
             what = what if parameter.rpartition("__")[2] == "eta0" else parameter
             eta0s = as_floats(results[varied[0]], f"{parameter} of the search {name!r}")
@@ -265,7 +266,7 @@ class EtaSweepDisplay:
         else:
             eta0s, errors = sweep.eta0s, sweep.errors if metric == "error" else sweep.losses
             if errors is None:
-                raise ValueError(f'the sweep {name!r} is of a regressor, which has no metric="error"; use "loss".')
+                raise ValueError(f'metric is "error"; it must be "loss" for the sweep {name!r} of a regressor.')
             found = [eta0s, errors]
         order = np.argsort(eta0s)
         if "iter" in getattr(sweep, "cv_results_", {}):  # of successive halving; scores before are of fewer rows
@@ -287,12 +288,12 @@ class EtaSweepDisplay:
         tolerance: float = 0.05,
         ax: Axes | None = None,
     ) -> Self:
-        """Sweep one or several estimators, each in one pass, and draw.
+        """Sweep one or several estimators, each in one pass, and draw the results.
 
         Parameters
         ----------
         estimators : estimator, or a list or dict of these
-            What `eta_sweep` takes. A dict names them; otherwise their classes do.
+            Estimators for `eta_sweep`. A dict names them; otherwise their classes do.
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows, in the order in which to learn them.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
@@ -304,14 +305,13 @@ class EtaSweepDisplay:
         classes : array-like of shape (n_classes,), optional
             All classes, for classifiers; by default those in ``y``.
         batch_size : int, default=1
-            Of `eta_sweep`: rows that steps of other packages see at once.
+            As for `eta_sweep`: number of rows that steps of other packages see at once.
         metric : {"error", "loss"}, optional
-            By default the progressive error for classifiers, the progressive loss for regressors.
+            What to show. By default the progressive error for classifiers, and the progressive loss for regressors.
         tolerance : float, default=0.05
-            What is about as good as the least error: up to this share, or up to one standard error of the folds of a
-            search, above it.
+            Largest relative difference from the least error that counts as about as good.
         ax : matplotlib Axes, optional
-            Where to draw; new ones by default.
+            Axes to draw on; new ones by default.
 
         Returns
         -------
@@ -323,15 +323,15 @@ class EtaSweepDisplay:
         return cls.from_sweeps(sweeps, metric=metric, tolerance=tolerance, ax=ax)
 
     def plot(self, ax: Axes | None = None, *, ylim: tuple[float, float] | None = None) -> Self:
-        """Draw the curves, each with a dot at its best, and the ranges as bars above them.
+        """Draw the curves, each with a dot at its best rate, and the ranges as bars above them.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; new ones by default.
+            Axes to draw on; new ones by default.
         ylim : tuple of (float, float), optional
-            Least and largest error to show. By default up to three times the best error of the worst learner, and never
-            so little that differences of a few percent fill the height.
+            Least and largest error to show. The default ends at three times the best error of the worst learner at
+            most, and is never so narrow that differences of a few percent fill the height.
 
         Returns
         -------
@@ -383,19 +383,19 @@ class EtaSweepDisplay:
 
 
 class ProgressiveLossDisplay:
-    """Progressive loss, or a progressive score, against rows seen.
+    """Progressive loss, or a progressive score, against the number of rows.
 
     Parameters
     ----------
     curves : dict of str to (ndarray, ndarray)
-        For each learner, by name, numbers of rows and the values after as many rows.
+        For each learner, by name, numbers of rows and the values after these rows.
     ylabel : str, default="progressive loss"
-        What the values are.
+        Label of the values.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where `plot` has drawn.
+        Axes of the last `plot`.
     figure_ : matplotlib Figure
         The figure of the axes.
     lines_ : list of matplotlib Line2D
@@ -403,7 +403,7 @@ class ProgressiveLossDisplay:
 
     See Also
     --------
-    progressive_validation : What is shown.
+    progressive_validation : Compute the curves.
 
     Examples
     --------
@@ -430,12 +430,13 @@ class ProgressiveLossDisplay:
         Parameters
         ----------
         results : ProgressiveValidation, or a list or dict of these
-            Results of `progressive_validation` with ``curve_at``. A dict names them; otherwise their estimators'
-            classes do.
+            Results of `progressive_validation` with ``curve_at``. A dict names them; otherwise the classes of their
+            estimators do.
         metric : str, optional
-            ``"loss"``, ``"score"`` or the name of a score; by default the loss where all have one, else the score.
+            ``"loss"``, ``"score"`` or the name of a score. By default the loss if all results have one, and else the
+            score.
         ax : matplotlib Axes, optional
-            Where to draw; new ones by default.
+            Axes to draw on; new ones by default.
 
         Returns
         -------
@@ -464,22 +465,22 @@ class ProgressiveLossDisplay:
         ax: Axes | None = None,
         **options: Any,
     ) -> Self:
-        """Validate one or several estimators progressively, and draw.
+        """Validate one or several estimators progressively, and draw the results.
 
         Parameters
         ----------
         estimators : estimator, or a list or dict of these
-            What `progressive_validation` takes. A dict names them; otherwise their classes do.
+            Estimators for `progressive_validation`. A dict names them; otherwise their classes do.
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows, in the order in which to learn them.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Targets.
         curve_at : array-like of int, optional
-            Numbers of rows; by default about 40 from 10 to all rows, evenly spaced on a logarithmic axis.
+            Numbers of rows. By default there are about 40 from 10 to all rows, evenly spaced on a logarithmic axis.
         metric : str, optional
-            As in `from_results`.
+            As for `from_results`.
         ax : matplotlib Axes, optional
-            Where to draw; new ones by default.
+            Axes to draw on; new ones by default.
         **options : dict
             Further parameters of `progressive_validation`.
 
@@ -501,17 +502,18 @@ class ProgressiveLossDisplay:
     def from_reports(
         cls, reports: Sequence[Progress] | Mapping[str, Sequence[Progress]], *, ax: Axes | None = None
     ) -> Self:
-        """Draw what `sklearn_nag.report_progress` has told: the loss since the last report, over rows and passes.
+        """Draw reports of `sklearn_nag.report_progress`: the loss since the last report, over rows and passes.
 
-        With ``every`` the number of rows each point is a pass of `fit`. From its second pass on rows are no longer new,
-        and their loss no estimate of that on new ones.
+        If ``every`` is the number of rows, each point is a pass of `fit`. From the second pass on, rows are no longer
+        new, and their loss does not estimate that on new rows.
 
         Parameters
         ----------
         reports : list of Progress, or a dict of these
-            What was told: ``report_progress(reports.append)``. A dict names learners; otherwise their classes do.
+            Reports collected with ``report_progress(reports.append)``. A dict names the learners; otherwise their
+            classes do.
         ax : matplotlib Axes, optional
-            Where to draw; new ones by default.
+            Axes to draw on; new ones by default.
 
         Returns
         -------
@@ -521,7 +523,7 @@ class ProgressiveLossDisplay:
         Raises
         ------
         ValueError
-            Where nothing was told.
+            If there are no reports.
 
         Examples
         --------
@@ -539,7 +541,7 @@ class ProgressiveLossDisplay:
         named = dict(reports) if isinstance(reports, Mapping) else _by_estimator(reports)
         curves = {name: ([now.rows for now in told], [now.recent_loss for now in told]) for name, told in named.items()}
         if not any(rows for rows, _ in curves.values()):
-            raise ValueError("reports has none: give report_progress a function that keeps them, such as list.append.")
+            raise ValueError("reports is empty: give report_progress a function that keeps them, such as list.append.")
         return cls(curves, ylabel="progressive loss since the last report").plot(ax=ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
@@ -548,7 +550,7 @@ class ProgressiveLossDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; new ones by default.
+            Axes to draw on; new ones by default.
 
         Returns
         -------
@@ -567,7 +569,7 @@ class ProgressiveLossDisplay:
 
 
 class ValidationLossDisplay:
-    """Loss on the rows held out after each pass of a `fit` that searched for the number of passes.
+    """Loss on the held-out rows after each pass of a `fit` that chose the number of passes.
 
     Parameters
     ----------
@@ -577,22 +579,22 @@ class ValidationLossDisplay:
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where `plot` has drawn.
+        Axes of the last `plot`.
     figure_ : matplotlib Figure
         The figure of the axes.
     lines_ : list of matplotlib Line2D
         One for each learner.
     best_ : dict of str to int
-        For each learner the number of passes with the least loss.
+        For each learner, the number of passes with the least loss.
 
     Raises
     ------
     ValueError
-        For a learner without a loss.
+        If a learner has no losses.
 
     See Also
     --------
-    ProgressiveLossDisplay : The same by rows seen, within one pass.
+    ProgressiveLossDisplay : Losses against the number of rows, within one pass.
 
     Examples
     --------
@@ -606,8 +608,8 @@ class ValidationLossDisplay:
         for name, losses in self.curves.items():
             if losses.ndim != 1 or not losses.size:
                 raise ValueError(
-                    f"{name!r} has no validation losses: fit notes them where it searches for the number of passes, by "
-                    "early_stopping='auto' of linear learners, and max_iter='auto' of NAGCellsClassifier and "
+                    f"{name!r} has no validation losses: fit records them if it chooses the number of passes, with "
+                    "early_stopping='auto' for linear learners, and with max_iter='auto' for NAGCellsClassifier and "
                     "NAGCellsRegressor."
                 )
         self.best_ = {name: _least(losses) + 1 for name, losses in self.curves.items()}
@@ -626,7 +628,7 @@ class ValidationLossDisplay:
         estimators : estimator, or a list or dict of these
             Fitted learners, or pipelines that end with one. A dict names them; otherwise their classes do.
         ax : matplotlib Axes, optional
-            Where to draw; new ones by default.
+            Axes to draw on; new ones by default.
 
         Returns
         -------
@@ -637,12 +639,12 @@ class ValidationLossDisplay:
         return cls({name: getattr(learner, "validation_losses_", []) for name, learner in learners.items()}).plot(ax=ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
-        """Draw the curves, with a dot at the least loss of each.
+        """Draw the curves, each with a dot at its least loss.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; new ones by default.
+            Axes to draw on; new ones by default.
 
         Returns
         -------
@@ -662,21 +664,21 @@ class ValidationLossDisplay:
 
 
 class HalfLivesDisplay:
-    """Share of each half-life in predictions, against rows seen.
+    """Share of each half-life in the predictions, against the number of rows.
 
     Parameters
     ----------
     n_rows : array-like of shape (n_points,)
-        Numbers of rows, increasing.
+        Increasing numbers of rows.
     shares : array-like of shape (n_points, n_half_lives)
-        Shares after as many rows, which add up to 1: ``half_life_`` of a learner with ``half_life="auto"``.
+        Shares after these rows, which sum to 1: ``half_life_`` of a learner with ``half_life="auto"``.
     half_lives : array-like of shape (n_half_lives,)
         The half-lives.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where `plot` has drawn.
+        Axes of the last `plot`.
     figure_ : matplotlib Figure
         The figure of the axes.
     areas_ : list of matplotlib PolyCollection
@@ -685,7 +687,7 @@ class HalfLivesDisplay:
     Raises
     ------
     ValueError
-        For arrays of other shapes.
+        If arrays have other shapes.
 
     See Also
     --------
@@ -715,27 +717,27 @@ class HalfLivesDisplay:
         ax: Axes | None = None,
         **options: Any,
     ) -> Self:
-        """Let a clone of an estimator learn a stream, and draw how much it trusted each half-life.
+        """Let a clone of an estimator learn a stream, and draw the share of each half-life over time.
 
         Parameters
         ----------
         estimator : estimator
-            Learner with ``half_life="auto"``, or a Pipeline that ends with one, as `progressive_validation` takes it.
+            Learner with ``half_life="auto"``, or a Pipeline that ends with one, as for `progressive_validation`.
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows, in the order in which to learn them.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Targets.
         curve_at : array-like of int, optional
-            Numbers of rows, increasing; by default about 200, evenly spaced.
+            Increasing numbers of rows. By default there are about 200, evenly spaced.
         ax : matplotlib Axes, optional
-            Where to draw; new ones by default.
+            Axes to draw on; new ones by default.
         **options : dict
             Further parameters of `progressive_validation`.
 
         Returns
         -------
         HalfLivesDisplay
-            The display, drawn. Of several classes or outputs it shows the mean of their shares.
+            The display, drawn. For several classes or outputs, it shows the mean of their shares.
         """
         if curve_at is None:
             n = count_rows(y)
@@ -757,12 +759,12 @@ class HalfLivesDisplay:
         return cls(n_rows, shares, half_lives).plot(ax=ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
-        """Draw the shares, one above the other.
+        """Draw the shares as stacked areas.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; new ones by default.
+            Axes to draw on; new ones by default.
 
         Returns
         -------
@@ -779,7 +781,7 @@ class HalfLivesDisplay:
 
 
 class IntervalDisplay:
-    """Bands of intervals for rows in order, the wider the fainter, and the targets as dots.
+    """Intervals for rows in order as bands, fainter with higher coverage, and the targets as dots.
 
     Parameters
     ----------
@@ -788,12 +790,12 @@ class IntervalDisplay:
     y : array-like of shape (n_samples,)
         Targets.
     coverage : array-like of shape (n_coverages,)
-        What the intervals are to hold.
+        Nominal coverage of the intervals.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where `plot` has drawn.
+        Axes of the last `plot`.
     figure_ : matplotlib Figure
         The figure of the axes.
     bands_ : list of matplotlib PolyCollection
@@ -804,7 +806,7 @@ class IntervalDisplay:
     Raises
     ------
     ValueError
-        For arrays of other shapes, and for targets that are missing or infinite.
+        If arrays have other shapes, or targets are missing or infinite.
 
     See Also
     --------
@@ -843,15 +845,15 @@ class IntervalDisplay:
         Parameters
         ----------
         estimator : estimator
-            Fitted, with ``predict_interval``.
+            Fitted estimator with ``predict_interval``.
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows.
         y : array-like of shape (n_samples,)
             Targets.
         coverage : float or array-like of shape (n_coverages,), default=(0.5, 0.9)
-            What the intervals are to hold.
+            Nominal coverage of the intervals.
         ax : matplotlib Axes, optional
-            Where to draw; new ones by default.
+            Axes to draw on; new ones by default.
 
         Returns
         -------
@@ -864,12 +866,14 @@ class IntervalDisplay:
         return cls(interval[:, 0], interval[:, 1], y, coverages).plot(ax=ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
-        """Draw the bands, infinite ones over all the axes, and the targets; the legend has the share within each.
+        """Draw the bands and the targets, with the share of targets inside each band in the legend.
+
+        Infinite intervals fill the height of the axes.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; new ones by default.
+            Axes to draw on; new ones by default.
 
         Returns
         -------
@@ -910,7 +914,7 @@ class IntervalDisplay:
 
 
 class FeatureScalesDisplay:
-    """Learnt scales of the features, the largest at the top.
+    """Learnt scales of the features, with the largest at the top.
 
     Parameters
     ----------
@@ -922,7 +926,7 @@ class FeatureScalesDisplay:
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where `plot` has drawn.
+        Axes of the last `plot`.
     figure_ : matplotlib Figure
         The figure of the axes.
     line_ : matplotlib Line2D
@@ -951,9 +955,9 @@ class FeatureScalesDisplay:
         estimator : estimator
             Fitted learner with ``scale_``, or a Pipeline that ends with one.
         max_features : int, default=20
-            How many features to show: those with the largest scales. Those that have always been 0 have none.
+            Number of features to show: those with the largest scales. Features that have always been 0 have no scale.
         ax : matplotlib Axes, optional
-            Where to draw; new ones by default.
+            Axes to draw on; new ones by default.
 
         Returns
         -------
@@ -977,9 +981,9 @@ class FeatureScalesDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; new ones by default.
+            Axes to draw on; new ones by default.
         max_features : int, default=20
-            How many features to show: those with the largest scales.
+            Number of features to show: those with the largest scales.
 
         Returns
         -------

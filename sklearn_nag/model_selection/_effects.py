@@ -48,8 +48,8 @@ def rows_and_weights(learner: Any, first: int) -> tuple[np.ndarray, np.ndarray]:
     """
     if not learner._state.rule.counts_entries:
         raise ValueError(
-            "effects of cells need the share of the rows that each one has, which learners with normalization='auto' "
-            f"count; this {type(learner).__name__} does not."
+            "effects of cells need the share of rows in each cell, which learners with normalization='auto' count; "
+            f"this {type(learner).__name__} does not."
         )
     features = slice(first, learner.n_features_in_)
     coef = learner.coef_
@@ -58,52 +58,56 @@ def rows_and_weights(learner: Any, first: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 class EffectsDisplay:
-    """How a model of curves and cells depends on single columns, and on pairs of them.
+    """Effects of single columns and of pairs of columns in a model of curves or cells.
 
-    What is drawn of a column is the mean prediction for rows that have a value in it, less the mean over its values.
-    It is read from the weights of the model; no row is predicted.
+    The effect of a column at a value is the mean prediction for rows with this value, minus its mean over the values of
+    the column. Effects are read from the weights of the model, without predicting any rows. See
+    :ref:`beyond_straight_lines`.
 
     Parameters
     ----------
     effects : dict
-        For the name of a column, its values, ascending numbers or words, and the effects of these, of shape
-        (n_values,). For a pair of names, the values of either and effects of shape (n_values, n_others).
+        For each column name, a pair: its values (ascending numbers, or words) and their effects, of shape (n_values,).
+        For each pair of column names, the values of both and effects of shape (n_values, n_others).
     ylabel : str, default="effect"
-        What the effects are: `from_estimator` says which class, output or label they are of.
+        Label of the effects. `from_estimator` names the class, output or label that they belong to.
 
     Attributes
     ----------
     axes_ : ndarray of matplotlib Axes
-        Where `plot` has drawn, one for each effect.
+        Axes of the last `plot`, one for each effect.
     figure_ : matplotlib Figure
         The figure of the axes.
 
     Raises
     ------
     ValueError
-        For no effects, and for arrays of other shapes.
+        If there are no effects, or arrays have other shapes.
 
     See Also
     --------
     NAGCellsRegressor : A model with such effects.
-    sklearn.inspection.PartialDependenceDisplay : The same of any model, by predicting rows many times.
+    sklearn.inspection.PartialDependenceDisplay : The same for any model, by predicting rows many times.
 
     Notes
     -----
-    The function of a column in lines and curves is its part of a sum, exactly. Products with other columns are
-    about 0 on average, so a column has its square, and a pair its product besides. Of cells, rows go down each
-    tree: where it cuts the column, to the side of the value; else to both, in proportion to how many rows have gone
-    there. This is scikit-learn's ``partial_dependence(method="recursion")``. So cells that columns share are
-    averaged over: two columns that matter only together have flat effects, and the pair shows what they do. Where
-    columns go together, as sizes of one thing do, an effect mixes those of its neighbours, and a pair has effects
-    where there are no rows. Columns that number words or parts of dates, as those of `prepare` do, have the effects of
-    their columns of ones and zeros besides. Their values are the words and weekdays, "(missing)" for a missing one;
-    months, days and hours are numbers. Those that no row has had are left out, where the learner counts rows.
+    Lines and curves are sums of functions of single columns, and the effect of a column is exactly its function.
+    Products with other columns are about 0 on average, so a column includes only its square, and a pair its product.
 
-    Effects are those of decision values: predictions of regressors, before they are clipped, logarithms of predicted
-    means of counts, log odds of classifiers. Of several learners, which are mixed, the effect is the mean by their
-    shares, those of the output where there are several. For classifiers this is not quite the effect in the mixture, as
-    probabilities are mixed.
+    For cells, effects are those of scikit-learn's ``partial_dependence(method="recursion")``: rows descend each tree,
+    to the side of the value if a cut is on a displayed column, and else to both sides, in proportion to the rows that
+    went there. So two columns that matter only together have flat effects, and their pair shows what they do. If
+    columns are correlated, the effect of one mixes in those of the others, and a pair has effects where there are no
+    rows.
+
+    Columns that number words or parts of dates, as those of `prepare` do, include the effects of their columns of ones
+    and zeros. Their values are the words and weekdays, with "(missing)" for a missing one; months, days and hours are
+    numbers. Values that no row has had are left out if the learner counts rows.
+
+    Effects are on the scale of decision values: unclipped predictions of regressors, logarithms of predicted means of
+    counts, and log odds of classifiers. If several learners are mixed, the effect is their mean, weighted by their
+    shares (those of the output, if there are several). For classifiers this is not quite the effect in the mixture,
+    because probabilities are mixed.
 
     Examples
     --------
@@ -131,32 +135,32 @@ class EffectsDisplay:
     def effects_of(
         estimator: BaseEstimator, features: Sequence | None = None, *, target: Any = None, max_features: int = 6
     ) -> dict:
-        """Read the effects of columns from the weights of a model.
+        """Compute the effects of columns from the weights of a model.
 
         Parameters
         ----------
         estimator : estimator
-            Fitted `NAGCellsClassifier` or `NAGCellsRegressor`, or `OnlineCurves` or `OnlineCells` with a learner of
-            this package behind it that has ``normalization="auto"``. Either may be at the end of a Pipeline.
+            Fitted `NAGCellsClassifier` or `NAGCellsRegressor`; or `OnlineCurves` or `OnlineCells`, followed by a
+            learner of this package that has ``normalization="auto"``. Either may be at the end of a Pipeline.
         features : list of int, str or pair of these, optional
-            Columns and pairs of columns: in a Pipeline, of those that the steps before give. By default the
-            ``max_features`` columns of the largest effects, by standard deviation, the largest first.
+            Columns and pairs of columns; in a Pipeline, columns of the previous step's output. By default the
+            ``max_features`` columns with the largest effects, by standard deviation, in descending order.
         target : object, optional
-            The class, where there are more than two, or the number of the output or label, where there are several.
+            The class, if there are more than two; or the number of the output or label, if there are several.
         max_features : int, default=6
-            How many columns there are by default.
+            Number of columns if ``features`` is not given.
 
         Returns
         -------
         dict
-            As the class takes it.
+            The ``effects`` of the class.
 
         Raises
         ------
         TypeError
-            For an estimator of another kind.
+            If the estimator is of another kind.
         ValueError
-            For columns that have no curve and no cells, before there are knots, and for cells that are hashed.
+            If a column has neither a curve nor cells, if there are no knots yet, or if cells are hashed.
         """
         return _Model(estimator, target).effects(features, max_features)
 
@@ -175,15 +179,15 @@ class EffectsDisplay:
         Parameters
         ----------
         estimator : estimator
-            As `effects_of` takes it.
+            As for `effects_of`.
         features : list of int, str or pair of these, optional
-            As `effects_of` takes them.
+            As for `effects_of`.
         target : object, optional
-            As `effects_of` takes it.
+            As for `effects_of`.
         max_features : int, default=6
-            How many columns there are by default.
+            Number of columns if ``features`` is not given.
         ax : matplotlib Axes, optional
-            Whose place to take; a new figure by default.
+            Axes whose place the effects take; a new figure by default.
 
         Returns
         -------
@@ -194,14 +198,14 @@ class EffectsDisplay:
         return cls(model.effects(features, max_features), ylabel=model.ylabel).plot(ax=ax)
 
     def plot(self, ax: Axes | None = None, *, n_cols: int = 3) -> Self:
-        """Draw each effect: that of a column as a line, or dots for words, that of a pair as a map of colours.
+        """Draw the effect of a column as a line, or as dots for words, and that of a pair as a colour map.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Whose place to take; a new figure by default.
+            Axes whose place the effects take; a new figure by default.
         n_cols : int, default=3
-            How many effects are drawn side by side.
+            Number of effects in a row of the figure.
 
         Returns
         -------
@@ -262,11 +266,11 @@ class _Model:
         parts = [self._read(pipeline) for pipeline in pipelines]
         if not parts or any(part is None for part in parts):
             raise TypeError(
-                "effects are read of NAGCellsClassifier, NAGCellsRegressor, and OnlineCurves or OnlineCells with a "
+                "estimator must be NAGCellsClassifier, NAGCellsRegressor, or OnlineCurves or OnlineCells followed by a "
                 f"learner of this package, alone or at the end of a pipeline; got {type(learner).__name__}."
             )
         if not isinstance(first := parts[0][0], KnotTransformer):
-            raise TypeError("effects are at knots, which a pipeline of products alone has not.")
+            raise TypeError("estimator has only products; effects need curves or cells.")
         try:
             names = _learner_and_names(estimator)[1]
         except AttributeError:  # of steps that give none
@@ -316,7 +320,7 @@ class _Model:
         pair = isinstance(feature, tuple | list)
         places = [self._place(entry) for entry in (feature if pair else [feature])]
         if pair and not len(places) == len({*places}) == 2:
-            raise ValueError(f"features has {shown(feature)}, which is neither a column nor a pair of columns.")
+            raise ValueError(f"features has {shown(feature)}, which is neither a column nor a pair of them.")
         names = [str(self.names[self.columns[place]]) for place in places]
         values = [_some(self.knots[place], _OF_A_PAIR if pair else _OF_A_COLUMN) for place in places]
         points = np.stack([axis.ravel() for axis in np.meshgrid(*values, indexing="ij")], axis=1)
@@ -335,7 +339,7 @@ class _Model:
         found = np.flatnonzero(self.names == feature) if isinstance(feature, str) else [feature]
         place = np.flatnonzero(np.isin(self.columns, found))
         if len(place) != 1 or not len(self.knots[place[0]]):
-            raise ValueError(f"features has {shown(feature)}, which is no column with a curve or cells.")
+            raise ValueError(f"features has {shown(feature)}, which is not a column with a curve or cells.")
         return int(place[0])
 
     def _effect(self, transformer, learner, places, points):
@@ -356,7 +360,7 @@ class _Model:
         knots = [transformer.knots_[place] for place in places]
         if isinstance(transformer, OnlineCells):
             if transformer._hashes:
-                raise ValueError("cells are hashed, so that a weight is not of one cell: max_columns is too small.")
+                raise ValueError("cells are hashed, so weights are shared between cells: increase max_columns.")
             share, weight = rows_and_weights(learner, n)
             shape = (transformer.n_trees, -1)
             gap = gaps(points, _knots_of(knots))

@@ -24,25 +24,25 @@ _DECISIONS_AT_ONCE = 2**20  # decision values that one call for all learning rat
 
 @dataclass
 class EtaSweep:
-    """What `eta_sweep` found.
+    """Result of `eta_sweep`.
 
     Parameters
     ----------
     eta0s : ndarray of shape (n_eta0s,)
         The learning rates, as given.
     losses : ndarray of shape (n_eta0s,)
-        Progressive loss of each; inf where the learning rate made the model diverge.
+        Progressive loss for each learning rate; inf if the model diverged.
     errors : ndarray of shape (n_eta0s,) or None
         For classifiers, the weighted share of rows that were predicted wrongly before they were learnt, without the
-        first; inf as before. None for regressors.
+        first row; inf if the model diverged. None for regressors.
     best_index : int
-        Index of the least loss.
+        Index of the learning rate with the least loss.
     best_eta0 : float
         Learning rate with the least loss.
     estimators : list of estimator
-        Fitted, one for each learning rate; None where it made the model diverge.
+        Fitted estimator for each learning rate; None if the model diverged.
     n_rows : int
-        Rows learnt.
+        Number of rows learnt.
     """
 
     eta0s: np.ndarray
@@ -64,15 +64,16 @@ def eta_sweep(
     classes: ArrayLike | None = None,
     batch_size: int = 1,
 ) -> EtaSweep:
-    """Learn with many learning rates in one pass over the rows, in the order given, each as by itself.
+    """Learn with many learning rates in one pass over the rows, with the results of separate passes.
 
     Parameters
     ----------
     estimator : NAGClassifier, NAGRegressor or Pipeline
-        The learner, whose own ``eta0`` does not matter, alone or at the end of a Pipeline of steps as
-        `progressive_validation` takes them.
+        Learner, or a Pipeline that ends with one, with steps as for `progressive_validation`. Its own ``eta0`` is
+        ignored.
     X : {array-like, sparse matrix} of shape (n_samples, n_features), or iterable of tuples
-        Rows; or, without ``y``, batches ``(X, y)`` or ``(X, y, sample_weight)`` of any lengths, read one at a time.
+        Rows, in the order to learn them. Without ``y``, an iterable of batches ``(X, y)`` or ``(X, y, sample_weight)``
+        of any lengths, read one at a time.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs), optional
         Targets.
     eta0s : array-like of shape (n_eta0s,), default=(1/16, 1/4, 1, 4, 16)
@@ -82,22 +83,22 @@ def eta_sweep(
     classes : array-like of shape (n_classes,), optional
         All classes, for classifiers; by default those in ``y``.
     batch_size : int, default=1
-        Most rows that steps which learn each batch before they transform it, as those of other packages do, see at
-        once. Without such steps it makes no difference.
+        Largest number of rows seen at once by steps that learn each batch before they transform it, as steps of other
+        packages do. Without such steps it has no effect.
 
     Returns
     -------
     EtaSweep
-        Losses, errors, the best learning rate, and an estimator for each learning rate, bit for bit the one that
-        ``partial_fit`` with this learning rate gives.
+        Losses, errors, the best learning rate, and an estimator for each learning rate. The estimators are bit for bit
+        those that ``partial_fit`` gives with each learning rate alone.
 
     Raises
     ------
     TypeError
-        For other estimators.
+        If the estimator is of another kind.
     ValueError
-        For ``eta0="auto"``, for input that cannot be used, and when every learning rate makes the model diverge. If
-        only some do, the others learn as without them.
+        If ``eta0="auto"``, if the input is invalid, or if the model diverges for every learning rate. If it diverges
+        for some, the results of the others are unaffected.
 
     See Also
     --------
@@ -146,7 +147,7 @@ def eta_sweep(
     learners = sweep.estimators()
     losses = np.array([np.inf if learner is None else learner.progressive_loss_ for learner in learners])
     if not np.isfinite(losses).any():
-        raise ValueError("every one of eta0s made the model leave the range of float64.")
+        raise ValueError("the model left the range of float64 for every one of eta0s.")
     lifted = [np.inf if learner is None else learner._state.mean_loss(1.0, lifted=True) for learner in learners]
     best = int(np.argmin(lifted))
     return EtaSweep(

@@ -25,37 +25,38 @@ _KERNEL_ROWS = 2**17  # most rows in one call of a kernel that predicts each row
 
 @dataclass
 class ProgressiveValidation:
-    """What `progressive_validation` found.
+    """Result of `progressive_validation`.
 
     Parameters
     ----------
     score : float or dict of float
-        Score over all rows scored; by name, where several were asked for. NaN, with a warning, where a scorer raises a
+        Score over all scored rows; by name, if several were requested. It is NaN, with a warning, if a scorer raises a
         ValueError, as that of the log loss does for a class that never came.
     loss : float or None
-        Progressive loss; None for learners of other packages, and with a ``delay``, which it knows nothing of.
+        Progressive loss; None for learners of other packages, and whenever there is a ``delay``.
     curve : dict of ndarray
-        ``"n_rows"`` holds the numbers of rows asked for, as far as the stream has reached them. ``"score"``, or the
-        name of each score, holds the scores over all rows up to there. Learners of this package also have ``"loss"``,
-        unless there is a ``delay``.
+        ``"n_rows"`` contains the requested numbers of rows that the stream has reached. ``"score"``, or the name of
+        each score, contains the scores over all rows up to each of these. For learners of this package without a
+        ``delay``, there is also ``"loss"``.
     n_rows : int
-        Rows learnt.
+        Number of rows learnt.
     n_scored : int
-        Rows scored: those that were predicted after something had been learnt.
+        Number of rows scored, which are those predicted after something had been learnt.
     fit_time : float
-        Seconds spent in predicting and learning, but not in reading and scoring.
+        Seconds spent in predicting and learning, without reading and scoring.
     estimator : estimator
         The estimator after the last row.
     coverage, width : ndarray of shape (n_coverages,), or None
-        Share of the targets that the intervals held which they had before they were learnt, and the mean width of
-        these; for classifiers, of the classes that sets held, and how many classes these have. None where they were not
-        asked for. The curve then has ``"coverage"`` and ``"width"``, of shape (n_points, n_coverages), too. Rows with
-        infinite intervals, or sets of all classes for want of rows, do not count.
+        For regressors, the share of targets inside their intervals, and the mean width of the intervals. For
+        classifiers, the share of classes in their prediction sets, and the mean size of the sets. Intervals and sets
+        are those from before a row is learnt. None if not requested. The curve then also has ``"coverage"`` and
+        ``"width"``, of shape (n_points, n_coverages). Rows do not count while intervals are infinite, or sets contain
+        all classes, for lack of rows.
     predictions : dict of ndarray
-        Of the rows scored, the targets, as ``"y"``, and the predictions before each row of the methods that scores ask
-        for, such as ``"predict_proba"``. Displays of scikit-learn take these.
+        The targets of the scored rows, as ``"y"``, and the predictions of each method that the scores use, such as
+        ``"predict_proba"``, made before each row. Displays of scikit-learn accept them.
     alarms : ndarray of int of shape (n_alarms,), or None
-        Numbers of rows after which errors of late were too many; None where alarms were not asked for.
+        Numbers of rows after which there was an alarm; None if alarms were not requested.
     """
 
     score: float | Any  # Any stands for the dict, which only those have to think of who ask for several scores
@@ -86,49 +87,55 @@ def progressive_validation(
     false_alarm_rate: float | None = None,
     callback: Callable[[int, BaseEstimator], Any] | None = None,
 ) -> ProgressiveValidation:
-    """Score a learner by its predictions for each row, made before it learns that row.
+    """Score a learner on its predictions for each row, made before it learns that row.
 
-    One pass over the rows is both training and test, as every row is new when it is predicted.
+    One pass over the rows is both training and test, because every row is new when it is predicted.
 
     Parameters
     ----------
     estimator : estimator
         Classifier or regressor with ``partial_fit``, or a Pipeline that ends with one. It is cloned, and the clone
-        learns from scratch. Transformers of `sklearn_nag.preprocessing` before it transform each row by the rows up to
-        it; other steps with ``partial_fit`` learn each batch before they transform it. The rest only transform: they
-        must learn nothing, which their tag ``requires_fit`` tells, or be in a `sklearn.frozen.FrozenEstimator`.
+        learns from scratch. Steps of a Pipeline work as follows:
+
+        - Transformers of `sklearn_nag.preprocessing` transform each row with what they have learnt from the rows up to
+          and including it.
+        - Other steps with ``partial_fit`` learn each batch before they transform it.
+        - The remaining steps only transform. They must have nothing to learn, according to their tag ``requires_fit``,
+          or be wrapped in a `sklearn.frozen.FrozenEstimator`.
     X : {array-like, sparse matrix} of shape (n_samples, n_features), or iterable of tuples
-        Rows; or, without ``y``, batches ``(X, y)`` or ``(X, y, sample_weight)`` of any lengths, read one at a time.
+        Rows. Without ``y``, an iterable of batches ``(X, y)`` or ``(X, y, sample_weight)`` of any lengths, read one at
+        a time.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs), optional
         Targets.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights of the rows, in learning and in scores, as far as these take any.
+        Weights of the rows, for learning and for the scores that support them.
     classes : array-like of shape (n_classes,), optional
         All classes, for classifiers; by default those in ``y``.
     scoring : str, callable, list, tuple or dict, optional
-        Scores as in `sklearn.model_selection.cross_validate`; by default the accuracy or R². A callable gets an object
-        whose ``predict`` and the like return the predictions made, then None in place of ``X``, then ``y``.
+        Scores as in `sklearn.model_selection.cross_validate`; by default the accuracy or R². A callable gets three
+        arguments: an object whose ``predict`` and similar methods return the predictions made, None instead of ``X``,
+        and ``y``.
     batch_size : int, default=1
-        Rows that are predicted before the first of them is learnt. It makes no difference to linear learners of this
-        package and mixtures of them without ``delay``, as they predict each row just before they learn it; to
-        `OnlineBootstrap` it does. It does, too, to steps that learn each batch before they transform it: they see as
-        many rows ahead. Batches that are given are cut to this size where they are larger, and never joined.
+        Number of rows that are predicted before the first of them is learnt. It has no effect on linear learners of
+        this package and mixtures of them without ``delay``, which predict each row just before they learn it. It has an
+        effect on `OnlineBootstrap`, and on steps that learn each batch before they transform it, which see this many
+        rows ahead. Larger batches in ``X`` are split to this size; smaller ones are never joined.
     delay : int, default=0
-        Rows that come, and are predicted, between a row and its label.
+        Number of further rows that arrive, and are predicted, before the label of a row arrives.
     curve_at : array-like of int, optional
-        Numbers of rows, increasing, after which to take a point of the curve.
+        Increasing numbers of rows at which to add a point to the curve.
     coverage : float or array-like of shape (n_coverages,), optional
-        Coverages to judge, between 0 and 1, for linear learners of this package without ``delay``, not for mixtures: of
-        the intervals of regressors and, with ``calibration="progressive"``, of the sets of classifiers. See
-        `NAGRegressor.predict_interval` and `NAGClassifier.predict_set`.
+        Coverages to evaluate, between 0 and 1: of the intervals of regressors, or of the prediction sets of classifiers
+        with ``calibration="progressive"``. Only for linear learners of this package without ``delay``, not for
+        mixtures. See `NAGRegressor.predict_interval` and `NAGClassifier.predict_set`.
     false_alarm_rate : float, optional
-        Also tell after which rows there was an alarm of a `LossAlarm` of this rate. Its losses are wrong labels, or of
-        several the share that is wrong; for regression errors over twice the standard deviation of the targets, 1 at
-        most.
+        Rate of a `LossAlarm` to run on the errors. Its losses are whether the predicted label is wrong or, with several
+        labels, the share that is wrong. For regression they are errors divided by twice the standard deviation of the
+        targets, and at most 1.
     callback : callable, optional
-        Called after each batch with the number of rows so far and the estimator. A true result ends the stream. Where
-        ``batch_size`` makes no difference, rows of arrays are a single batch, but for cuts at ``curve_at``, unless it
-        is above 1.
+        Called after each batch with the number of rows so far and the estimator. A true result ends the stream. If
+        ``batch_size`` has no effect and is not above 1, all rows of arrays are a single batch, split only at
+        ``curve_at``.
 
     Returns
     -------
@@ -138,25 +145,24 @@ def progressive_validation(
     Raises
     ------
     TypeError
-        For an estimator without ``partial_fit`` and for a step that cannot learn from a stream.
+        If the estimator has no ``partial_fit``, or a step cannot learn from a stream.
     ValueError
-        For parameters that cannot be used, and when there is no row to score.
+        If parameters are invalid, or there is no row to score.
 
     See Also
     --------
     eta_sweep : Many learning rates in one pass.
     progressive_score : Progressive loss as a score for searches.
-    LossAlarm : The same alarm for any losses, while a stream goes on.
+    LossAlarm : The same alarm for any losses, while a stream continues.
 
     Notes
     -----
     Rows that are predicted before anything has been learnt are not scored. The first row is always one of them.
 
-    Learners of this package, without ``delay``, are scored by the predictions that their kernel makes while it learns,
-    of which ``progressive_loss_`` is the loss. So are mixtures of them, such as `NAGCellsClassifier`. A row is
-    predicted by the weights that ``predict`` has, when scales and means already know its features but nothing knows its
-    label. Other learners, and all with ``delay``, are scored by what ``predict`` and the like return before
-    ``partial_fit``.
+    Without ``delay``, learners of this package and mixtures of them are scored on the predictions that their kernel
+    makes while it learns, which ``progressive_loss_`` also uses. These take the weights of ``predict``, with scales and
+    means that already include the features of the row, but not its label. Otherwise, the results of ``predict`` and
+    similar methods before ``partial_fit`` are scored.
 
     Predictions are kept until the end because scores need all of them: a number for each row, or one for each class.
 
@@ -189,7 +195,7 @@ def progressive_validation(
     intervals: list[tuple[np.ndarray, np.ndarray]] = []
     if coverages is not None and not (in_kernel and _has_coverage(pipeline.learner)):
         raise ValueError(
-            "coverage is for linear regressors of this package, and classifiers with calibration='progressive', with "
+            "coverage needs a linear regressor of this package, or a classifier with calibration='progressive', and "
             f"delay=0; got {type(pipeline.learner).__name__} and delay={delay}."
         )
     as_asked = not (in_kernel and pipeline.by_row) or (callback is not None and batch_size > 1)
@@ -207,7 +213,7 @@ def progressive_validation(
         if callback is not None and callback(n_rows, pipeline.estimator):
             break
     if n_scored == 0:
-        raise ValueError(f"nothing to score: all {n_rows} rows came before anything was learnt.")
+        raise ValueError(f"there is nothing to score: all {n_rows} rows came before anything was learnt.")
     reached = points[points <= n_rows]
     n_unscored = n_rows - n_scored  # the first ones
     values = judge.scores([*(reached - n_unscored), n_scored])
@@ -275,7 +281,7 @@ def _curve_points(curve_at):
         and points[-1] < 2.0**63
         and (np.diff(points) > 0).all()
     ):
-        allowed = "whole numbers of rows, increasing from 1 at least"
+        allowed = "increasing whole numbers of rows, at least 1"
         raise ValueError(f"curve_at must hold {allowed}; got {shown(curve_at)}.")
     return points.astype(np.int64)
 

@@ -124,54 +124,52 @@ class Candidate(StreamPipeline):
 
 
 class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, BaseEstimator):
-    """Search over parameters in one pass over a stream, by progressive loss.
+    """Search over parameters in one pass over a stream, by progressive loss and successive halving.
 
     All candidates see each batch once, and predict each row before they learn it. After ``min_rows`` rows, and whenever
-    there are twice as many, the worse half of those that are left leaves; so most rows are learnt by few candidates.
-    What is best at any moment predicts.
-
-    It is an estimator with ``partial_fit``: `sklearn_nag.streams.fit_stream` reads files for it, shows its progress and
-    resumes it from a checkpoint.
+    the number of rows has doubled, the worse half of the remaining candidates is dropped. Predictions are those of the
+    candidate that is currently best. `sklearn_nag.streams.fit_stream` can train the search from files, show its
+    progress, and resume it from a checkpoint.
 
     Parameters
     ----------
     estimator : estimator or list of estimator
-        Classifier or regressor with ``partial_fit``, or a Pipeline that ends with one, as `progressive_validation`
-        takes it; or several of one kind, each of which is tried with all of ``param_grid`` and is the parameter
-        ``"estimator"`` of its candidates.
+        Classifier or regressor with ``partial_fit``, or a Pipeline that ends with one, as for `progressive_validation`.
+        In a list of several of one kind, each is tried with all of ``param_grid``, and is the parameter ``"estimator"``
+        of its candidates.
     param_grid : dict, list of dict or None, default=None
-        Values to try, by the name of the parameter, as for `sklearn.model_selection.ParameterGrid`; None for estimators
-        as they are.
+        Values to try, by parameter name, as for `sklearn.model_selection.ParameterGrid`; None to use the estimators
+        unchanged.
     loss : {"auto", "log_loss", "zero_one", "squared_error", "absolute_error"}, default="auto"
-        What candidates are judged by. For ``"auto"`` the log loss, or the share of errors where a candidate has no
-        ``predict_proba``; for regressors the squared error or, where all candidates learn by one deviance
-        (``"poisson"``, ``"gamma"``, ``"tweedie"`` of one power), that.
+        Loss that ranks the candidates. For classifiers, ``"auto"`` is the log loss, or the share of errors if a
+        candidate has no ``predict_proba``. For regressors it is the squared error or, if all candidates minimise the
+        same deviance (``"poisson"``, ``"gamma"``, ``"tweedie"`` with one power), that deviance.
     min_rows : int, default=1000
-        Rows after which the first half leaves.
+        Number of rows after which the first half is dropped.
     batch_size : int, default=100
-        Rows that learners of other packages predict before they learn the first of them. Those of this package predict
-        each row just before they learn it.
+        Number of rows that learners of other packages predict before they learn the first. Those of this package
+        predict each row just before they learn it.
 
     Attributes
     ----------
     best_estimator_ : estimator
         The best candidate, which has learnt all rows.
     best_params_ : dict
-        Its parameters.
+        Parameters of the best candidate.
     best_index_ : int
-        Its place among the candidates.
+        Index of the best candidate.
     best_score_ : float
-        Minus its mean loss, over the rows since the last cut but one. Cuts come after ``min_rows`` rows and whenever
-        there are twice as many, also where a single candidate is left.
+        Minus the mean loss of the best candidate, over the rows since the last cut but one. Cuts come after
+        ``min_rows`` rows and whenever the number of rows has doubled, even if only one candidate is left.
     cv_results_ : dict of ndarray
-        A row for each candidate, as `sklearn.model_selection.HalvingGridSearchCV` has it: ``"params"`` and
-        ``"param_*"``; ``"iter"``, through how many cuts it stayed; ``"n_resources"``, rows that it has learnt;
-        ``"mean_test_score"``, minus its mean loss when it left, or now; ``"rank_test_score"``, where those that stayed
-        longer come first; ``"fit_time"``, seconds of predicting and learning.
+        A row for each candidate, as in `sklearn.model_selection.HalvingGridSearchCV`: ``"params"`` and ``"param_*"``;
+        ``"iter"``, the number of cuts it survived; ``"n_resources"``, the number of rows it has learnt;
+        ``"mean_test_score"``, minus its mean loss when it was dropped, or now; ``"rank_test_score"``, in which
+        candidates that stayed longer come first; ``"fit_time"``, the seconds of predicting and learning.
     n_candidates_ : int
-        How many are left.
+        Number of candidates left.
     n_rows_ : int
-        Rows of the stream.
+        Number of rows of the stream.
     classes_ : ndarray of shape (n_classes,)
         The classes, of classifiers.
     n_features_in_ : int
@@ -179,24 +177,24 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
 
     See Also
     --------
-    eta_sweep : Learning rates alone, of which none leaves, for the price of a pass.
+    eta_sweep : Learning rates only; all of them see every row, for the price of one pass.
     progressive_validation : One learner, with any scores and their curve.
     sklearn.model_selection.HalvingGridSearchCV : Successive halving by cross-validation, which needs all rows at once.
 
     Notes
     -----
-    Successive halving (Karnin, Koren and Somekh, "Almost optimal exploration in multi-armed bandits", ICML 2013;
-    Jamieson and Talwalkar, AISTATS 2016) with rows for a budget. Halves are judged over the rows since the last cut but
-    one, about the last three quarters, as early losses tell of the speed of learning alone.
+    This is successive halving (Karnin, Koren and Somekh, "Almost optimal exploration in multi-armed bandits", ICML
+    2013; Jamieson and Talwalkar, AISTATS 2016) with rows as the budget. Candidates are compared on the rows since the
+    last cut but one, about the last three quarters, because early losses only show how fast they learn.
 
-    Rows that come before anything has been learnt are not judged: the first one, or the first batch with learners of
-    other packages; with a deviance also those before which no target has been above 0. A candidate that raises an error
-    where others do not leaves with a warning.
+    Rows that come before anything has been learnt do not count: the first row, or the first batch for learners of other
+    packages; with a deviance, also the rows up to and including the first target above 0. If a candidate raises an
+    error and others do not, it is dropped with a warning. A call that fails is undone.
 
-    A call that fails is undone. With learners of this package alone, no bit of the result depends on how the stream is
-    cut into batches, but for candidates that are searches or an `OnlineBootstrap`, which are judged batch by batch, and
-    for ``"n_resources"`` and ``"mean_test_score"`` of those that leave with an error: these learn and are judged up to
-    the batch in which it is raised.
+    With learners of this package only, the result does not depend, to the last bit, on how the stream is divided into
+    batches. The exceptions are candidates that are searches or an `OnlineBootstrap`, which are judged batch by batch,
+    and ``"n_resources"`` and ``"mean_test_score"`` of candidates dropped with an error, which count up to the batch
+    that raises it.
 
     Examples
     --------
@@ -234,7 +232,7 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
 
     @unchanged_on_error
     def fit(self, X: Rows, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Search from scratch, in one pass over the rows in the order in which they are.
+        """Search from scratch, in one pass over the rows in their order.
 
         Parameters
         ----------
@@ -253,7 +251,7 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
         Raises
         ------
         ValueError
-            For parameters that cannot be used, and for rows that every candidate refuses.
+            If parameters are invalid, or every candidate refuses the rows.
         """
         self._begin()
         X, targets, weight = self._validate(X, y, sample_weight, first=True)
@@ -267,7 +265,7 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
     def partial_fit(
         self, X: Rows, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Let each candidate that is left predict each row, and then learn it, in the order given.
+        """Let each remaining candidate predict and then learn each row, in the given order.
 
         Parameters
         ----------
@@ -276,9 +274,9 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
         y : array-like of shape (n_samples,) or, for regression, (n_samples, n_outputs)
             Targets.
         classes : array-like of shape (n_classes,), optional
-            All classes that will ever come; classifiers need them at the first call.
+            All classes that will ever occur. Required for classifiers in the first call.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows, in learning and in losses; 1 by default.
+            Weights of the rows, for learning and for losses; 1 by default.
 
         Returns
         -------
@@ -288,7 +286,7 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
         Raises
         ------
         ValueError
-            For parameters that cannot be used or have changed, and for rows that every candidate refuses.
+            If parameters are invalid or have changed, or every candidate refuses the rows.
         """
         first = not self.__sklearn_is_fitted__()
         if classes is not None:
@@ -319,7 +317,7 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
                 f"{shown(self.estimator)}."
             )
         if len({get_tags(one).estimator_type for one in found}) > 1:
-            raise ValueError("estimator has classifiers and regressors, whose losses cannot be compared.")
+            raise ValueError("estimator has both classifiers and regressors, whose losses cannot be compared.")
         return found
 
     def _classifies(self):
@@ -338,7 +336,7 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
         grid = ParameterGrid({} if self.param_grid is None else self.param_grid)
         if not len(grid):
             raise ValueError(
-                "param_grid is an empty list: there is no setting to try; None stands for the estimator's."
+                "param_grid is an empty list; it must hold a setting to try, or be None for that of the estimator."
             )
         return self._estimators(), grid
 
@@ -406,7 +404,7 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
                 f"loss={self.loss!r} does not suit {kind}; it must be 'auto', {' or '.join(map(repr, allowed))}."
             )
         if self.loss == "log_loss" and not has:
-            raise ValueError("loss='log_loss' needs candidates that all have predict_proba; use 'zero_one'.")
+            raise ValueError("loss='log_loss' needs predict_proba in all candidates; use 'zero_one'.")
         return self.loss
 
     def _learn(self, X, y, weight):
@@ -450,8 +448,8 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
             raise errors[0][1]
         for i, failure in errors:
             warnings.warn(
-                f"{self._candidates[i].parameters} left the search after {self._candidates[i].n_rows} rows, as it "
-                f"failed: {failure}",
+                f"the candidate {self._candidates[i].parameters} failed after {self._candidates[i].n_rows} rows and "
+                f"left the search: {failure}",
                 FitFailedWarning,
                 stacklevel=6,
             )
@@ -519,7 +517,7 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
 
     @property
     def best_index_(self) -> int:
-        """Place of the best candidate."""
+        """Index of the best candidate."""
         candidates = self._found()._candidates
         return min(self._alive, key=lambda i: candidates[i].mean_loss)
 
@@ -540,17 +538,17 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
 
     @property
     def n_candidates_(self) -> int:
-        """How many candidates are left."""
+        """Number of candidates left."""
         return len(self._found()._alive)
 
     @property
     def n_rows_(self) -> int:
-        """Rows of the stream."""
+        """Number of rows of the stream."""
         return self._found()._n_rows
 
     @property
     def cv_results_(self) -> dict[str, Any]:
-        """A row for each candidate."""
+        """Results, with a row for each candidate."""
         candidates = self._found()._candidates
         names = sorted({name for candidate in candidates for name in candidate.parameters})
         results: dict[str, Any] = {"params": [candidate.parameters for candidate in candidates]}

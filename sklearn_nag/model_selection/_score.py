@@ -15,14 +15,14 @@ from ._streams import count_rows
 
 
 class ProgressiveSplit(BaseCrossValidator):
-    """A single split for searches by progressive loss, in which all rows train and all rows test.
+    """Single split for searches by progressive loss, in which all rows are both training and test rows.
 
-    Together with `progressive_score` a search makes one pass for each candidate and holds out no fold: every row is
-    predicted before it is learnt, so every row is a test.
+    With `progressive_score`, a search makes one pass for each candidate and holds out no rows, because every row is
+    predicted before it is learnt.
 
     See Also
     --------
-    progressive_score : The score that goes with it.
+    progressive_score : The score to use with it.
 
     Examples
     --------
@@ -88,20 +88,20 @@ class ProgressiveSplit(BaseCrossValidator):
 def progressive_score(
     estimator: BaseEstimator, X: Rows, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
 ) -> float:
-    """Score a fitted estimator by its negative progressive loss, as a scorer for searches.
+    """Score a fitted estimator by its negative progressive loss, for use as ``scoring`` of searches.
 
-    Nothing is predicted here: the rows were scored while they were learnt.
+    It makes no predictions, because the rows were scored while they were learnt.
 
     Parameters
     ----------
     estimator : estimator
-        A learner of this package, or a Pipeline that ends with one, fitted in a single pass.
+        Learner of this package, or a Pipeline that ends with one, fitted in a single pass.
     X : array-like of shape (n_samples, n_features)
         Not used.
     y : array-like of shape (n_samples,), optional
         Not used.
     sample_weight : array-like of shape (n_samples,), optional
-        Not used. The loss has the weights in it that were given to ``fit``.
+        Not used. The loss already includes the weights given to ``fit``.
 
     Returns
     -------
@@ -111,13 +111,13 @@ def progressive_score(
     Raises
     ------
     TypeError
-        For an estimator that has no ``progressive_loss_``.
+        If the estimator has no ``progressive_loss_``.
     ValueError
-        For an estimator that made several passes: from the second one on, rows are no longer new.
+        If the estimator made several passes, because rows are no longer new from the second pass on.
 
     See Also
     --------
-    ProgressiveSplit : The split that goes with it.
+    ProgressiveSplit : The split to use with it.
 
     Examples
     --------
@@ -136,6 +136,6 @@ def progressive_score(
     if getattr(learner, "n_iter_", 1) > 1:
         raise ValueError(
             f"progressive_score needs a single pass, max_iter=1; this {type(learner).__name__} made {learner.n_iter_}, "
-            "and from the second on rows are no longer new."
+            "and rows are no longer new from the second on."
         )
     return -learner.progressive_loss_

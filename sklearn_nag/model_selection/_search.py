@@ -29,37 +29,37 @@ from ._sweep import Sweep, check_sweep
 
 _shared = share(
     equivalence="""\
-It finds what ``GridSearchCV(estimator, {"eta0": eta0s}, cv=cv, scoring=scoring)`` finds, with the same scores,
-faster: in each fold the learning rates are heads of one model and share the passes over the rows.""",
+Results and scores are those of ``GridSearchCV(estimator, {"eta0": eta0s}, cv=cv, scoring=scoring)``. The search is
+faster, because in each fold the learning rates are heads of one model and share the passes over the rows.""",
     eta0s="""\
 eta0s : array-like of shape (n_eta0s,), default=(1/16, 1/4, 1, 4, 16)
     Learning rates.""",
     n_jobs="""\
 n_jobs : int or None, default=None
-    Number of folds to work on at the same time.""",
+    Number of folds to process at the same time.""",
     results="""\
 eta0_ : float
     The best learning rate.
 best_params_ : dict
     ``{"eta0": eta0_}``.
 best_score_ : float
-    Mean score of the folds with the best learning rate.
+    Mean score over the folds with the best learning rate.
 best_index_ : int
     Index of the best learning rate in ``eta0s``.
 cv_results_ : dict of ndarray
-    As that of GridSearchCV for one score. The learning rates are fitted together, and each counts an equal share of
-    the time.
+    As for GridSearchCV with one score. The learning rates are fitted together, and the time is divided equally among
+    them.
 n_splits_ : int
     Number of folds.
 refit_time_ : float
-    Seconds it took to fit on all rows.
+    Seconds of the fit on all rows.
 scorer_ : callable
     The scorer.""",
     features="""\
 n_features_in_ : int
     Number of features.
 feature_names_in_ : ndarray of shape (`n_features_in_`,)
-    Names of the features, where the input had them.""",
+    Names of the features, if the input had names.""",
 )
 
 
@@ -108,7 +108,7 @@ class AnswersOfTheBest:
     @available_if(_best_has("decision_function"))
     @between_calls
     def decision_function(self, X: Rows) -> np.ndarray:
-        """Confidence of each class, by the best estimator.
+        """Decision values of the best estimator for each class.
 
         Parameters
         ----------
@@ -125,7 +125,7 @@ class AnswersOfTheBest:
     @available_if(_best_has("predict_proba"))
     @between_calls
     def predict_proba(self, X: Rows) -> np.ndarray:
-        """Probability of each class, by the best estimator.
+        """Probability of each class, from the best estimator.
 
         Parameters
         ----------
@@ -249,7 +249,7 @@ class _EtaSearch(AnswersOfTheBest):
             for parts in cv.split(rows, targets, groups)
         )
         if not folds:
-            raise ValueError("cv gives no folds.")
+            raise ValueError("cv yields no folds.")
         self.n_splits_ = len(folds)
         self._collect(eta0s, folds)
         self.best_estimator_ = clone(learner).set_params(**self.best_params_)
@@ -266,13 +266,13 @@ class _EtaSearch(AnswersOfTheBest):
         failed = np.isnan(scores)
         if failed.all():
             raise ValueError(
-                "every one of eta0s made the model leave the range of float64 or has no score, in every fold; R² "
-                "needs two rows."
+                "in every fold, the model left the range of float64 or had no score for every one of eta0s; R² needs "
+                "two rows."
             )
         if failed.any():
             named = ", ".join(f"{eta0:g}" for eta0, has_failed in zip(eta0s, failed.any(axis=1)) if has_failed)
             warnings.warn(
-                f"with eta0 in ({named}) the model left the range of float64 or has no score, in some folds.",
+                f"in some folds, the model left the range of float64 or had no score for eta0 in ({named}).",
                 FitFailedWarning,
                 stacklevel=3,
             )
@@ -330,20 +330,20 @@ class _EtaSearch(AnswersOfTheBest):
 
 @_shared
 class NAGClassifierCV(_EtaSearch, ClassifierMixin, BaseEstimator):
-    """NAGClassifier with its learning rate found by cross-validation.
+    """NAGClassifier whose learning rate is chosen by cross-validation.
 
     {equivalence}
 
     Parameters
     ----------
     estimator : NAGClassifier, optional
-        Its other parameters hold for every learning rate; NAGClassifier() by default. The scores are those of
-        GridSearchCV only if its ``random_state`` is a number, or with ``shuffle=False``.
+        Estimator whose other parameters apply to every learning rate; NAGClassifier() by default. For the scores of
+        GridSearchCV, its ``random_state`` must be an integer, or ``shuffle=False``.
     {eta0s}
     cv : int, cross-validation generator or iterable, optional
         As for `sklearn.model_selection.GridSearchCV`; 5 stratified folds by default.
     scoring : str or callable, optional
-        One score; the accuracy by default.
+        A single score; the accuracy by default.
     {n_jobs}
 
     Attributes
@@ -357,14 +357,14 @@ class NAGClassifierCV(_EtaSearch, ClassifierMixin, BaseEstimator):
 
     See Also
     --------
-    eta_sweep : The same by progressive loss, in one pass without folds.
+    eta_sweep : Progressive losses of learning rates, in one pass without folds.
     sklearn.model_selection.GridSearchCV : Search over any parameters.
 
     Notes
     -----
-    A learning rate whose loss has settled, by ``tol``, is left out of further passes, so that each makes as many passes
-    as it would alone. A learning rate that makes the model diverge scores NaN. There is no warning about learning
-    rates that have not settled in a fold.
+    A learning rate whose loss has settled, according to ``tol``, takes no part in further passes, so each makes as many
+    passes as it would alone. A learning rate for which the model diverges scores NaN. There is no warning about
+    learning rates that have not settled in a fold.
 
     Examples
     --------
@@ -382,20 +382,20 @@ class NAGClassifierCV(_EtaSearch, ClassifierMixin, BaseEstimator):
 
 @_shared
 class NAGRegressorCV(_EtaSearch, RegressorMixin, BaseEstimator):
-    """NAGRegressor with its learning rate found by cross-validation.
+    """NAGRegressor whose learning rate is chosen by cross-validation.
 
     {equivalence}
 
     Parameters
     ----------
     estimator : NAGRegressor, optional
-        Its other parameters hold for every learning rate; NAGRegressor() by default. The scores are those of
-        GridSearchCV only if its ``random_state`` is a number, or with ``shuffle=False``.
+        Estimator whose other parameters apply to every learning rate; NAGRegressor() by default. For the scores of
+        GridSearchCV, its ``random_state`` must be an integer, or ``shuffle=False``.
     {eta0s}
     cv : int, cross-validation generator or iterable, optional
         As for `sklearn.model_selection.GridSearchCV`; 5 folds by default.
     scoring : str or callable, optional
-        One score; R² by default.
+        A single score; R² by default.
     {n_jobs}
 
     Attributes
@@ -407,8 +407,8 @@ class NAGRegressorCV(_EtaSearch, RegressorMixin, BaseEstimator):
 
     See Also
     --------
-    NAGClassifierCV : The same for classification, with notes that hold here too.
-    eta_sweep : The same by progressive loss, in one pass without folds.
+    NAGClassifierCV : The same for classification, with notes that also apply here.
+    eta_sweep : Progressive losses of learning rates, in one pass without folds.
 
     Examples
     --------

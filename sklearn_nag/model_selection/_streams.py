@@ -76,9 +76,9 @@ def check_stream(X, y, sample_weight):
     if y is not None:
         return
     if sparse.issparse(X) or hasattr(X, "shape"):
-        raise ValueError("y is missing: without it X must be an iterable of (X, y) or (X, y, sample_weight).")
+        raise ValueError("y is missing; without y, X must be an iterable of (X, y) or (X, y, sample_weight).")
     if sample_weight is not None:
-        raise ValueError("sample_weight goes with arrays; an iterable of batches yields (X, y, sample_weight).")
+        raise ValueError("sample_weight needs arrays X and y; batches must yield (X, y, sample_weight) instead.")
 
 
 def _given_batches(X, y, sample_weight):
@@ -93,11 +93,11 @@ def _given_batches(X, y, sample_weight):
                 f"batches must be tuples (X, y) or (X, y, sample_weight); got {type(batch).__name__}{size}."
             )
         if batch[1] is None:
-            raise ValueError("batches have no targets to learn: y is None. For files, target names the column.")
+            raise ValueError("batches have no targets to learn: y is None. For files, name the column with target.")
         if np.isscalar(batch[1]):
             raise ValueError(
-                f"batches have a target for each row; got the single one y={shown(batch[1])}. A batch of one row is "
-                "([row], [y]) or, where rows are dicts, (pandas.DataFrame([row]), [y])."
+                f"batches must have a target for each row; got the single target y={shown(batch[1])}. A batch of one "
+                "row is ([row], [y]) or, if rows are dicts, (pandas.DataFrame([row]), [y])."
             )
         yield (*batch, None) if len(batch) == 2 else batch
 
@@ -130,7 +130,7 @@ def known_classes(estimator, y, classes):
     if not is_classifier(estimator):
         return None
     if classes is None and y is None:
-        raise ValueError("classes must be given for an iterable of batches: all of them, before the first row.")
+        raise ValueError("classes must be given for an iterable of batches: all classes, before the first row.")
     found = classes_in(y) if classes is None else classes_named(classes)
     found = named_classes(classes) if found is None else found
     if not found.size:

@@ -22,7 +22,7 @@ def check_sweep(estimator, eta0s):
         )
     if isinstance(estimator.eta0, str) and estimator.eta0 == "auto":
         raise ValueError(
-            'a sweep sets eta0, and eta0="auto" learns with several by itself: give the estimator a number.'
+            'the estimator has eta0="auto", which learns with several rates itself; a sweep needs a number as eta0.'
         )
     eta0s = tuple(np.ravel(as_numpy(eta0s, "eta0s")).tolist())
     if not eta0s:

@@ -1,8 +1,9 @@
-"""A laboratory for regret: recorded runs, the best comparator in hindsight, the bounds of theorems, and adversaries.
+"""Tools to study regret: recorded runs, the best weights in hindsight, regret bounds, and hard data.
 
-Regret is the total loss of a learner's predictions, each made before its row was learnt, less that of fixed weights
-``u``, that of a constant column last. Bounds are curves: an entry for each row, for the rows up to there. Runs may be
-stacked: arrays with more axes in front are as many runs, and every function here works on all of them at once.
+Regret is the total loss of a learner's predictions minus that of fixed weights ``u``. Each prediction is made before
+its row is learnt. If there is an intercept, its weight is the last entry of ``u``. Bounds are curves: each entry is the
+bound for the rows up to there. Runs may be stacked: arrays with additional leading axes hold several runs, and bounds
+and `Run.regret` are computed for all of them at once.
 """
 
 from ._adversaries import expert_game, many_rates, margin_data, scaling_adversary, unlearnable

@@ -19,16 +19,18 @@ _MOST_UNLEARNABLE = 26  # rows whose features are exact doubles
 def scaling_adversary(
     X: ArrayLike, *, orders: float = 6.0, random_state: int | np.random.RandomState | None = None
 ) -> np.ndarray:
-    """Measure each feature in another unit, chosen before the first row: the adversary of Ross et al., section 4.
+    """Rescale each feature by a random factor, as the adversary of Ross et al., section 4.
+
+    The factors are chosen before the first row.
 
     Parameters
     ----------
     X : array-like of shape (n_rows, n_features)
         Rows.
     orders : float, default=6.0
-        Orders of magnitude that units are spread over, 600 at most.
+        Orders of magnitude over which the factors are spread, at most 600.
     random_state : int, RandomState instance or None, default=None
-        Choice of the units.
+        Determines the factors.
 
     Returns
     -------
@@ -37,7 +39,7 @@ def scaling_adversary(
 
     See Also
     --------
-    potential_bound : A bound that no unit changes.
+    potential_bound : A bound that no scaling changes.
 
     References
     ----------
@@ -63,29 +65,29 @@ def scaling_adversary(
 def margin_data(
     n_rows: int, n_features: int, *, margin: float, random_state: int | np.random.RandomState | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Make rows in the unit ball, on two sides of a plane from which all of them keep a distance.
+    """Make rows in the unit ball that a plane separates with a margin.
 
     Parameters
     ----------
     n_rows, n_features : int
         Shape of the rows.
     margin : float
-        The distance, above 0 and below 1.
+        Least distance of the rows from the plane, above 0 and below 1.
     random_state : int, RandomState instance or None, default=None
-        Choice of plane and rows.
+        Determines the plane and the rows.
 
     Returns
     -------
     X : ndarray of shape (n_rows, n_features)
-        Rows of length 1 at most.
+        Rows of length at most 1.
     y : ndarray of shape (n_rows,)
-        Sides: -1 or 1.
+        Sides of the plane: -1 or 1.
     u : ndarray of shape (n_features,)
         Normal of the plane, of length 1: ``y * (X @ u) >= margin``.
 
     See Also
     --------
-    margin_bound : How many mistakes the Perceptron makes on them.
+    margin_bound : The number of mistakes that the Perceptron makes on such rows.
 
     Examples
     --------
@@ -125,13 +127,13 @@ def expert_game(
     Parameters
     ----------
     kind : {"coins", "leader", "switch"}
-        ``"coins"``: 0 or 1 by chance. ``"leader"``: whoever leads has the loss 1, in the first row the first expert
-        1/2, and nobody else any, so that following the leader loses every row. ``"switch"``: one expert is good in the
-        first half, another in the second.
+        ``"coins"``: each loss is 0 or 1 at random. ``"leader"``: in each row the leading expert has loss 1 and the
+        others 0, so that following the leader loses every row; in the first row, the first expert has loss 1/2.
+        ``"switch"``: one expert is good in the first half of the rows, another in the second.
     n_rows, n_experts : int
-        Shape of the losses; two experts at least.
+        Shape of the losses; at least two experts.
     random_state : int, RandomState instance or None, default=None
-        For what is by chance.
+        Determines what is random.
 
     Returns
     -------
@@ -140,7 +142,7 @@ def expert_game(
 
     See Also
     --------
-    hedge_bound : What Hedge loses at most.
+    hedge_bound : The largest regret of Hedge.
 
     Examples
     --------
@@ -171,18 +173,18 @@ def expert_game(
 
 
 def many_rates(n_rows: int) -> tuple[np.ndarray, np.ndarray]:
-    """Make rows on which gradient descent needs a rate for each feature.
+    """Make rows on which gradient descent needs a separate learning rate for each feature.
 
-    Each row names one feature, for the absolute error. The targets of the first, in half of the rows, are 1 and -1 in
-    turn: the longer a step, the more it costs, for nothing. Then the ``n_rows ** (1/3)`` others come one after another,
-    all with the target 1: the shorter a step, the more it costs. So with any one rate for all features, regret grows as
-    ``n_rows ** (2/3)``; with a rate for each, that falls by its own gradients, as ``n_rows ** (1/2)``. Streeter and
-    McMahan show that such problems exist [1]_; these rows are our own.
+    Each row has one nonzero feature, and is meant for the absolute error. In the first half of the rows this is the
+    first feature, and the targets alternate between 1 and -1, so long steps are costly. Then ``n_rows ** (1/3)`` other
+    features come one after another, all with the target 1, so short steps are costly. With any single rate, regret
+    grows as ``n_rows ** (2/3)``. With a rate for each feature, which falls with its own gradients, it grows as ``n_rows
+    ** (1/2)``. Streeter and McMahan show that such problems exist [1]_; these rows are our own.
 
     Parameters
     ----------
     n_rows : int
-        Number of rows, 2 at least.
+        Number of rows, at least 2.
 
     Returns
     -------
@@ -226,18 +228,19 @@ def many_rates(n_rows: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def unlearnable(n_rows: int, label: Callable[[np.ndarray], float]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Make rows of two features whose labels can be anything, and that fixed weights predict all the same.
+    """Make rows whose labels can be anything, and that fixed weights still predict.
 
-    Each row asks on which side of the middle a hidden number lies, in an interval a quarter as long as the one before,
-    and is measured in the unit of that interval. Whatever the answers are, one vector ``u`` gives all of them by
-    margins between 2/3 and 4/3. Where each answer is against the learner's prediction, its total linear loss
-    (``-y * prediction``) is above that of any positive multiple of ``u`` by `full_lower_bound` or more: no bound in
-    terms of ``|u|_S`` alone can grow slower. This is Theorem 6 of [1]_, by rows of our own.
+    There are two features. Each row asks on which side of the middle of an interval a hidden number lies. Each interval
+    is a quarter as long as the one before, and the row is measured in units of its interval. Whatever the answers are,
+    one vector ``u`` gives all of them with margins between 2/3 and 4/3. If each answer contradicts the learner's
+    prediction, its total linear loss (``-y * prediction``) exceeds that of any positive multiple of ``u`` by at least
+    `full_lower_bound`. So no bound in terms of ``|u|_S`` alone can grow more slowly. This is Theorem 6 of [1]_, with
+    rows of our own.
 
     Parameters
     ----------
     n_rows : int
-        Number of rows, 26 at most: beyond, features would not be exact.
+        Number of rows, at most 26, as the features of further rows would not be exact.
     label : callable
         Called with each row, an ndarray of shape (2,); returns its label, -1 or 1.
 

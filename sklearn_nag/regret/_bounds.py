@@ -1,7 +1,8 @@
-"""Bounds of theorems, as functions of what was played.
+"""Regret bounds from theorems, as functions of the recorded run.
 
-Notation: ``g`` is the derivative of the loss by the prediction, ``v = g x`` that by the weights, ``u`` the weights that
-regret is taken against. Every function returns a curve with an entry for each row.
+Notation: ``g`` is the derivative of the loss with respect to the prediction, ``v = g x`` that with respect to the
+weights, and ``u`` the weights that regret is measured against. Every function returns a curve with an entry for each
+row.
 """
 
 from __future__ import annotations
@@ -38,15 +39,16 @@ def _clock(run):
 
 
 def ogd_bound(run: Run, u: ArrayLike, eta0: float) -> np.ndarray:
-    """Bound the regret of online gradient descent and of FTRL with an l2 regularizer, for a constant rate.
+    """Regret bound of online gradient descent, and of FTRL with an L2 regulariser, for a constant rate.
 
-    ``|u|^2 / (2 eta0) + eta0 / 2 * sum |v|^2`` [1]_, with or without projection on a convex set that holds ``u``. With
-    ``|v| <= rho``, ``|u| <= B`` and ``eta0 = B / (rho sqrt(T))`` this is ``B rho sqrt(T)``.
+    The bound is ``|u|^2 / (2 eta0) + eta0 / 2 * sum |v|^2`` [1]_, with ``v`` the gradients. It also holds with
+    projection onto a convex set that contains ``u``. With ``|v| <= rho``, ``|u| <= B`` and ``eta0 = B / (rho sqrt(T))``
+    it is ``B rho sqrt(T)``.
 
     Parameters
     ----------
     run : Run
-        What was played.
+        The recorded run.
     u : array-like of shape (..., n_features)
         Weights to compare with.
     eta0 : float
@@ -59,7 +61,7 @@ def ogd_bound(run: Run, u: ArrayLike, eta0: float) -> np.ndarray:
 
     See Also
     --------
-    Run.regret : What is bounded.
+    Run.regret : The regret that is bounded.
 
     References
     ----------
@@ -83,16 +85,16 @@ def ogd_bound(run: Run, u: ArrayLike, eta0: float) -> np.ndarray:
 
 
 def entropy_bound(run: Run, u: ArrayLike, eta0: float) -> np.ndarray:
-    """Bound the regret of exponentiated gradient on the simplex, which is FTRL with the entropy as regularizer.
+    """Regret bound of exponentiated gradient on the simplex, which is FTRL with the entropy as regulariser.
 
-    ``KL(u, uniform) / eta0 + eta0 / 2 * sum max_i v_i^2`` [1]_.
+    The bound is ``KL(u, uniform) / eta0 + eta0 / 2 * sum max_i v_i^2`` [1]_, with ``v`` the gradients.
 
     Parameters
     ----------
     run : Run
-        What was played.
+        The recorded run.
     u : array-like of shape (..., n_features)
-        Weights to compare with: not negative, and of sum 1.
+        Weights to compare with; not negative, with sum 1.
     eta0 : float
         Learning rate.
 
@@ -107,7 +109,8 @@ def entropy_bound(run: Run, u: ArrayLike, eta0: float) -> np.ndarray:
 
     References
     ----------
-    .. [1] Shalev-Shwartz, "Online learning and online convex optimization", 2012, Theorem 2.22 before its last step.
+    .. [1] Shalev-Shwartz, "Online learning and online convex optimization", 2012, Theorem 2.22 before the last step of
+       its proof.
 
     Examples
     --------
@@ -124,9 +127,10 @@ def entropy_bound(run: Run, u: ArrayLike, eta0: float) -> np.ndarray:
 
 
 def hedge_bound(losses: ArrayLike, eta0: float) -> np.ndarray:
-    """Bound the regret of Hedge with a fixed rate against the best expert.
+    """Regret bound of Hedge with a fixed rate, against the best expert.
 
-    ``log(K) / eta0 + eta0 / 8 * sum (max - min)^2``, the range taken over the losses of each row [1]_.
+    The bound is ``log(K) / eta0 + eta0 / 8 * sum (max - min)^2`` for ``K`` experts, with the largest and the least loss
+    of each row [1]_.
 
     Parameters
     ----------
@@ -142,7 +146,7 @@ def hedge_bound(losses: ArrayLike, eta0: float) -> np.ndarray:
 
     See Also
     --------
-    sklearn_nag.HedgeClassifier : A learner of which this is true.
+    sklearn_nag.HedgeClassifier : A learner with this bound.
 
     References
     ----------
@@ -160,10 +164,11 @@ def hedge_bound(losses: ArrayLike, eta0: float) -> np.ndarray:
 
 
 def adahedge_bound(losses: ArrayLike) -> np.ndarray:
-    """Bound the regret of AdaHedge against the best expert.
+    """Regret bound of AdaHedge, against the best expert.
 
-    ``2 sqrt(S (L_max - L_best) (L_best - L_min) log(K) / (L_max - L_min)) + S (16 / 3 log(K) + 2)``, with ``L_max`` and
-    ``L_min`` the totals of the largest and the least loss of each row, and ``S`` the largest range of a row [1]_.
+    The bound is ``2 sqrt(S (L_max - L_best) (L_best - L_min) log(K) / (L_max - L_min)) + S (16 / 3 log(K) + 2)`` [1]_.
+    ``L_max`` and ``L_min`` are the totals of the largest and the least loss of each row, ``L_best`` is the total loss
+    of the best of the ``K`` experts, and ``S`` is the largest range of a row.
 
     Parameters
     ----------
@@ -177,15 +182,15 @@ def adahedge_bound(losses: ArrayLike) -> np.ndarray:
 
     See Also
     --------
-    sklearn_nag.HedgeClassifier : A learner of which this is true.
+    sklearn_nag.HedgeClassifier : A learner with this bound.
 
     Notes
     -----
-    It follows from the bound ``2 sqrt(V log(K)) + S (4 / 3 log(K) + 2)`` of Theorem 6, where ``V`` adds up the
-    variances of the losses of each row by the weights played. With ``H`` the total loss of AdaHedge, each variance is
-    at most the distance of its loss to the largest times that to the least, so ``V`` is at most ``S (L_max - H) (H -
-    L_min) / (L_max - L_min)``, and this is at most ``S`` times the regret above the same expression with ``L_best``
-    for ``H``. Solved for the regret, that adds ``4 S log(K)``.
+    It follows from the bound ``2 sqrt(V log(K)) + S (4 / 3 log(K) + 2)`` of Theorem 6, where ``V`` sums the variances
+    of the losses of each row under the weights played. Let ``H`` be the total loss of AdaHedge. Each variance is at
+    most the distance from AdaHedge's loss to the largest loss times that to the least. So ``V`` is at most ``S (L_max -
+    H) (H - L_min) / (L_max - L_min)``. This exceeds the same expression with ``L_best`` for ``H`` by at most ``S``
+    times the regret. Solving for the regret adds ``4 S log(K)``.
 
     References
     ----------
@@ -209,9 +214,10 @@ def adahedge_bound(losses: ArrayLike) -> np.ndarray:
 
 
 def majority_bound(mistakes: ArrayLike, eta0: float) -> np.ndarray:
-    """Bound the mistakes of Weighted Majority.
+    """Bound on the number of mistakes of Weighted Majority.
 
-    ``(eta0 m + log(K)) / log(2 / (1 + exp(-eta0)))``, with ``m`` the mistakes of the best expert [1]_.
+    The bound is ``(eta0 m + log(K)) / log(2 / (1 + exp(-eta0)))``, with ``m`` the mistakes of the best of ``K`` experts
+    [1]_.
 
     Parameters
     ----------
@@ -227,7 +233,7 @@ def majority_bound(mistakes: ArrayLike, eta0: float) -> np.ndarray:
 
     See Also
     --------
-    sklearn_nag.HedgeClassifier : With ``update="weighted_majority"``, a learner of which this is true.
+    sklearn_nag.HedgeClassifier : With ``update="weighted_majority"``, a learner with this bound.
 
     References
     ----------
@@ -245,15 +251,15 @@ def majority_bound(mistakes: ArrayLike, eta0: float) -> np.ndarray:
 
 
 def perceptron_bound(run: Run, u: ArrayLike) -> np.ndarray:
-    """Bound the mistakes of the Perceptron by the hinge loss of any weights.
+    """Bound on the number of mistakes of the Perceptron, from the hinge loss of any weights.
 
-    ``L + R |u| sqrt(L) + R^2 |u|^2``, with ``L`` the hinge loss of ``u`` on the rows with mistakes and ``R`` the
-    largest length of these rows [1]_.
+    The bound is ``L + R |u| sqrt(L) + R^2 |u|^2`` [1]_. ``L`` is the hinge loss of ``u`` on the rows with mistakes, and
+    ``R`` is the largest length of these rows.
 
     Parameters
     ----------
     run : Run
-        What was played.
+        The recorded run.
     u : array-like of shape (..., n_features)
         Weights to compare with, of any length.
 
@@ -287,22 +293,22 @@ def perceptron_bound(run: Run, u: ArrayLike) -> np.ndarray:
 
 
 def margin_bound(run: Run, u: ArrayLike) -> np.ndarray:
-    """Bound the mistakes of the Perceptron by the margin: ``(R / margin)^2``.
+    """Bound on the number of mistakes of the Perceptron, from the margin: ``(R / margin)^2``.
 
-    ``R`` is the largest length of a row, the margin the least ``y x u / |u|``; where that is not positive there is no
-    bound [1]_.
+    ``R`` is the largest length of a row, and the margin is the least ``y x u / |u|``. If the margin is not positive,
+    there is no bound [1]_.
 
     Parameters
     ----------
     run : Run
-        What was played.
+        The recorded run.
     u : array-like of shape (..., n_features)
         Weights that separate the rows.
 
     Returns
     -------
     ndarray of shape (..., n_rows)
-        The bound on the number of mistakes up to each row; inf where there is none.
+        The bound on the number of mistakes up to each row; inf if there is none.
 
     See Also
     --------
@@ -330,23 +336,23 @@ def margin_bound(run: Run, u: ArrayLike) -> np.ndarray:
 
 
 def nag_bound(run: Run, scale: ArrayLike | None, radius: float) -> np.ndarray:
-    """Bound the regret of NAG with projection, where scales are known before the first row or are learnt.
+    """Regret bound of NAG with projection, for scales that are given or learnt.
 
-    ``2 sqrt(2) radius sum_i sqrt(sum v_i^2 / scale_i^2)``, against all ``u`` with ``sum scale_i |u_i| <= radius``, for
-    the step ``radius sqrt(2) g z / sqrt(H)`` and a projection after it onto the same set (Theorem 1 of [1]_, by
-    AdaGrad's argument: coordinates differ by at most ``2 radius`` [2]_).
+    The bound is ``2 sqrt(2) radius sum_i sqrt(sum v_i^2 / scale_i^2)``, against all ``u`` with ``sum scale_i |u_i| <=
+    radius``. The learner takes the step ``radius sqrt(2) g z / sqrt(H)`` and then projects onto the same set (Theorem 1
+    of [1]_, by AdaGrad's argument: coordinates differ by at most ``2 radius`` [2]_).
 
-    Where scales are learnt, by the largest value up to each row (the setting of Theorem 2), the factor ``2 sqrt(2)`` of
-    a feature becomes ``(5 d + 3) / (2 sqrt(2))``, with ``d`` the last scale over the first; see the notes.
+    If scales are learnt, as the largest value up to each row (the setting of Theorem 2), the factor ``2 sqrt(2)`` of a
+    feature becomes ``(5 d + 3) / (2 sqrt(2))``, with ``d`` the last scale divided by the first; see the notes.
 
     Parameters
     ----------
     run : Run
-        What was played.
+        The recorded run.
     scale : array-like of shape (..., n_features) or None
-        Scale of each feature, positive; None where scales are learnt along with the weights.
+        Positive scale of each feature, known before the first row; None if scales are learnt along with the weights.
     radius : float
-        Of the set of weights.
+        Radius of the set of weights.
 
     Returns
     -------
@@ -355,21 +361,22 @@ def nag_bound(run: Run, scale: ArrayLike | None, radius: float) -> np.ndarray:
 
     See Also
     --------
-    best_in_hindsight : Weights of the set.
+    best_in_hindsight : Best weights of the set.
     sklearn_nag.constraints.WeightedL1Ball : The set, for the learners of this package.
 
     Notes
     -----
-    The factor for scales that are learnt is derived here, and need not be that of the paper. For one feature, let ``s``
-    be the scale at a row, ``s_1`` and ``s_T`` the first and the last, ``w`` the comparator, whose ``s w`` moves as the
-    scale grows and is never beyond ``C s / s_T``, with the radius ``C``, and ``R`` the root of the sum of ``v^2``. By
-    convexity and the projection, regret is at most ``1 / (2 sqrt(2) C)`` times the sum of ``R / s ((before - s w)^2 -
-    (after - s w)^2)``, and ``C / sqrt(2)`` times that of ``v^2 / (s R)``.
+    The factor for learnt scales is derived here, and may differ from that of the paper. For one feature, let ``s`` be
+    the scale at a row, ``s_1`` and ``s_T`` the first and the last scale, ``C`` the radius, ``w`` the comparator, and
+    ``R`` the root of the sum of ``v^2``. Then ``s w`` moves as the scale grows, and is at most ``C s / s_T`` in size.
+    By convexity and the projection, regret is at most the sum of two terms: ``1 / (2 sqrt(2) C)`` times the sum of ``R
+    / s ((before - s w)^2 - (after - s w)^2)``, and ``C / sqrt(2)`` times that of ``v^2 / (s R)``.
 
-    - In the first sum, what is left of the terms of two rows is, where ``R`` grows, ``1 / s (before - s w)^2`` times
-      its growth: at most ``C^2 / s (1 + s / s_T)^2``, which is largest for ``s_1``, so ``C^2 R_T / s_T (d + 2 + 1 /
-      d)`` in all. Where ``s`` grows, as ``(u - s w)^2 / s = u^2 / s - 2 u w + s w^2``, it is at most ``R w^2`` times
-      its growth: ``C^2 R_T / s_T (1 - 1 / d)`` in all.
+    - In the first sum, the terms of neighbouring rows cancel except where ``R`` or ``s`` grows. Where ``R`` grows, what
+      remains is ``1 / s (before - s w)^2`` times its growth. This is at most ``C^2 / s (1 + s / s_T)^2``, which is
+      largest for ``s_1``, so the total is at most ``C^2 R_T / s_T (d + 2 + 1 / d)``. Where ``s`` grows, as ``(u - s
+      w)^2 / s = u^2 / s - 2 u w + s w^2``, what remains is at most ``R w^2`` times its growth, and the total is at most
+      ``C^2 R_T / s_T (1 - 1 / d)``.
     - The second sum is at most ``2 R_T / s_1``, which gives ``C R_T / s_T 4 d / (2 sqrt(2))``.
 
     References
@@ -397,19 +404,20 @@ def nag_bound(run: Run, scale: ArrayLike | None, radius: float) -> np.ndarray:
 
 
 def potential_bound(run: Run, u: ArrayLike, alpha: float = 1.5) -> np.ndarray:
-    """Bound the regret of the potential-based learner that is invariant coordinate by coordinate.
+    """Regret bound of the potential-based learner that is invariant coordinate by coordinate.
 
-    ``sum_i |u_i| s_i sqrt(alpha log(1 + alpha d^2 T^2 u_i^2 s_i^2)) + kappa (1 + log T)``, with ``s_i^2 = sum x_i^2``
-    and ``kappa = exp(1 / (2 (alpha - 9 / 8)))``, for derivatives within [-1, 1] (Theorem 4 of [1]_).
+    The bound is ``sum_i |u_i| s_i sqrt(alpha log(1 + alpha d^2 T^2 u_i^2 s_i^2)) + kappa (1 + log T)``, with ``s_i^2 =
+    sum x_i^2`` and ``kappa = exp(1 / (2 (alpha - 9 / 8)))``. It holds for derivatives within [-1, 1] (Theorem 4 of
+    [1]_).
 
     Parameters
     ----------
     run : Run
-        What was played.
+        The recorded run.
     u : array-like of shape (..., n_features)
         Weights to compare with.
     alpha : float, default=1.5
-        As the learner has it.
+        The ``alpha`` of the learner.
 
     Returns
     -------
@@ -418,7 +426,7 @@ def potential_bound(run: Run, u: ArrayLike, alpha: float = 1.5) -> np.ndarray:
 
     See Also
     --------
-    sklearn_nag.ScaleInvariantClassifier : With ``update="potential"``, a learner of which this is true.
+    sklearn_nag.ScaleInvariantClassifier : With ``update="potential"``, a learner with this bound.
 
     References
     ----------
@@ -452,19 +460,20 @@ def _surprise(run):
 
 
 def full_bound(run: Run, u: ArrayLike, alpha: float = 1.5) -> np.ndarray:
-    """Bound the regret of the potential-based learner that is invariant under every linear map.
+    """Regret bound of the potential-based learner that is invariant under every linear map.
 
-    ``|u|_S sqrt(alpha log(1 + alpha |u|_S^2 exp(Gamma / alpha))) + 1`` with ``|u|_S^2 = sum (x u)^2`` and ``Gamma = sum
-    g^2 x S^+ x``, for derivatives within [-1, 1] (Theorem 9 of [1]_, before its last simplification).
+    The bound is ``|u|_S sqrt(alpha log(1 + alpha |u|_S^2 exp(Gamma / alpha))) + 1`` with ``|u|_S^2 = sum (x u)^2`` and
+    ``Gamma = sum g^2 x S^+ x``. It holds for derivatives within [-1, 1] (Theorem 9 of [1]_, before its last
+    simplification).
 
     Parameters
     ----------
     run : Run
-        What was played; linearly dependent columns are recognised up to 1e-13 of the largest.
+        The recorded run. Linearly dependent columns are recognised up to 1e-13 of the largest.
     u : array-like of shape (..., n_features)
         Weights to compare with.
     alpha : float, default=1.5
-        As the learner has it.
+        The ``alpha`` of the learner.
 
     Returns
     -------
@@ -473,13 +482,13 @@ def full_bound(run: Run, u: ArrayLike, alpha: float = 1.5) -> np.ndarray:
 
     See Also
     --------
-    sklearn_nag.ScaleInvariantClassifier : With ``invariance="full"``, a learner of which this is true.
+    sklearn_nag.ScaleInvariantClassifier : With ``invariance="full"``, a learner with this bound.
 
     Notes
     -----
-    Neither the bound nor what is played changes under an invertible linear map of the rows, even while there are fewer
-    of them than features: a row is in the span of the rows up to it, which is all that ``S`` and its pseudo-inverse
-    are needed for. The first row in a new direction is predicted to be 0.
+    An invertible linear map of the rows changes neither the bound nor the predictions, even while there are fewer rows
+    than features. A row lies in the span of the rows up to it, and ``S`` and its pseudo-inverse are needed only there.
+    The prediction for the first row in a new direction is 0.
 
     References
     ----------
@@ -504,14 +513,14 @@ def full_bound(run: Run, u: ArrayLike, alpha: float = 1.5) -> np.ndarray:
 
 
 def full_lower_bound(run: Run, u: ArrayLike) -> np.ndarray:
-    """Bound the regret on `unlearnable` rows from below, for the linear loss: ``|u|_S sqrt(T / 2)``.
+    """Lower bound on the regret on `unlearnable` rows, for the linear loss: ``|u|_S sqrt(T / 2)``.
 
     Parameters
     ----------
     run : Run
-        What was played.
+        The recorded run.
     u : array-like of shape (..., n_features)
-        The weights that the rows were made for.
+        The weights returned with the rows.
 
     Returns
     -------
@@ -540,15 +549,15 @@ def full_lower_bound(run: Run, u: ArrayLike) -> np.ndarray:
 
 
 def scinol1_bound(run: Run, u: ArrayLike) -> np.ndarray:
-    """Bound the regret of ScInOL 1.
+    """Regret bound of ScInOL 1.
 
-    ``sum_i a_i log(1 + a_i T) + d (1 + log T)`` with ``a_i = 2 |u_i| sqrt(sum v_i^2 + max x_i^2)``, for derivatives
-    within [-1, 1] [1]_.
+    The bound is ``sum_i a_i log(1 + a_i T) + d (1 + log T)`` with ``a_i = 2 |u_i| sqrt(sum v_i^2 + max x_i^2)``. It
+    holds for derivatives within [-1, 1] [1]_.
 
     Parameters
     ----------
     run : Run
-        What was played.
+        The recorded run.
     u : array-like of shape (..., n_features)
         Weights to compare with.
 
@@ -559,7 +568,7 @@ def scinol1_bound(run: Run, u: ArrayLike) -> np.ndarray:
 
     See Also
     --------
-    sklearn_nag.ScaleInvariantClassifier : With ``update="scinol1"``, a learner of which this is true.
+    sklearn_nag.ScaleInvariantClassifier : With ``update="scinol1"``, a learner with this bound.
 
     References
     ----------
@@ -584,22 +593,22 @@ def scinol1_bound(run: Run, u: ArrayLike) -> np.ndarray:
 
 
 def least_squares_bound(run: Run, u: ArrayLike, penalty: float = 0.0) -> np.ndarray:
-    """Bound the regret of the Vovk-Azoury-Warmuth forecaster, for half the squared error.
+    """Regret bound of the Vovk-Azoury-Warmuth forecaster, for half the squared error.
 
-    ``penalty |u|^2 / 2 + 1 / 2 sum y^2 x A^-1 x`` with ``A = penalty I + sum x x^T`` up to and with the row [1]_. The
-    sum is at most ``max y^2 log det(I + S / penalty)``. Without a penalty the pseudo-inverse takes the place of
-    ``A^-1``, and the bound is the same for all ``u`` [2]_.
-    :class:`~sklearn_nag.ScaleInvariantRegressor` is this forecaster with ``invariance="full"``,
-    ``fit_intercept=False`` and ``clip=None``.
+    The bound is ``penalty |u|^2 / 2 + 1 / 2 sum y^2 x A^-1 x`` with ``A = penalty I + sum x x^T`` over the rows up to
+    and including the current one [1]_. The sum is at most ``max y^2 log det(I + S / penalty)``. Without a penalty, the
+    pseudo-inverse replaces ``A^-1``, and the bound is the same for all ``u`` [2]_.
+    :class:`~sklearn_nag.ScaleInvariantRegressor` is this forecaster with ``invariance="full"``, ``fit_intercept=False``
+    and ``clip=None``.
 
     Parameters
     ----------
     run : Run
-        What was played.
+        The recorded run.
     u : array-like of shape (..., n_features)
         Weights to compare with.
     penalty : float, default=0.0
-        As the forecaster has it.
+        The penalty of the forecaster.
 
     Returns
     -------
@@ -608,7 +617,7 @@ def least_squares_bound(run: Run, u: ArrayLike, penalty: float = 0.0) -> np.ndar
 
     See Also
     --------
-    Run.regret : What is bounded.
+    Run.regret : The regret that is bounded.
 
     References
     ----------

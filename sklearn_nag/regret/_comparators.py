@@ -28,19 +28,20 @@ def best_in_hindsight(
     radius: float = 1.0,
     scale: ArrayLike | None = None,
 ) -> np.ndarray:
-    """Find the weights with the least total loss on the rows of a run.
+    """Find the fixed weights with the least total loss on the rows of a run.
 
-    Losses of straight pieces are minimised by linear programming, others by L-BFGS or, on a set, by sequential
-    quadratic programming. What a solver leaves to be gained can only make regret look smaller, and bounds hold.
+    Piecewise linear losses are minimised by linear programming. Other losses are minimised by L-BFGS or, with ``norm``,
+    by sequential quadratic programming. If a solver stops short of the minimum, regret only looks smaller, and bounds
+    still hold.
 
     Parameters
     ----------
     run : Run
         A single run.
     norm : {"l1", "l2", "simplex"}, optional
-        The set of weights: ``sum scale |u| <= radius``, ``|u| <= radius``, or no weight negative and of sum
-        ``radius``. By default all weights are allowed; where a margin separates rows, the log loss has no minimum, and
-        weights are where it falls no more.
+        The set of weights: ``sum scale |u| <= radius`` for ``"l1"``, ``|u| <= radius`` for ``"l2"``, and nonnegative
+        weights with sum ``radius`` for ``"simplex"``. By default all weights are allowed. The log loss then has no
+        minimum if the classes can be separated, and the weights returned are those where it no longer falls.
     radius : float, default=1.0
         Size of the set.
     scale : array-like of shape (n_features,), optional
@@ -54,12 +55,12 @@ def best_in_hindsight(
     Raises
     ------
     ValueError
-        For several runs, and for a loss of straight pieces with ``norm="l2"``.
+        If there are several runs, or the loss is piecewise linear and ``norm="l2"``.
 
     Warns
     -----
     ConvergenceWarning
-        Where a solver stops far from the least loss.
+        If a solver stops far from the least loss.
 
     See Also
     --------
@@ -82,7 +83,7 @@ def best_in_hindsight(
         raise ValueError(f"best_in_hindsight takes a single run; X has shape {run.X.shape}.")
     pieces = _pieces(run)
     if pieces is not None and norm == "l2":
-        raise ValueError(f"norm='l2' needs a loss with a derivative, which {run.loss.name!r} has not everywhere.")
+        raise ValueError(f"norm='l2' needs a loss that is differentiable everywhere; {run.loss.name!r} is not.")
     d = run.X.shape[1]
     lengths = np.ones(d)
     if norm == "l1" and scale is not None:
@@ -194,5 +195,9 @@ def _smooth(run, norm, most, size):
         if gained <= _GAIN * total:
             break
     if not found.success and left > _MUCH * first:
-        warnings.warn(f"best_in_hindsight leaves up to {left:.2g} to be gained.", ConvergenceWarning, stacklevel=3)
+        warnings.warn(
+            f"best_in_hindsight stopped early: the least total loss may be up to {left:.2g} lower.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
     return v

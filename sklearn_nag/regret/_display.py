@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
 
 class RegretDisplay:
-    """Regret against the number of rows, and what it is bounded by.
+    """Regret and its bounds against the number of rows.
 
     Parameters
     ----------
     regrets : dict of str to array-like of shape (n_rows,)
         Regret up to each row, by name of the learner.
     bounds : dict of str to array-like of shape (n_rows,), optional
-        Bounds by name of the learner, for those that have one.
+        Bounds by name of the learner, for learners that have one.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where `plot` has drawn.
+        Axes of the last `plot`.
     figure_ : matplotlib Figure
         The figure of the axes.
     lines_ : list of matplotlib Line2D
@@ -38,7 +38,7 @@ class RegretDisplay:
 
     See Also
     --------
-    record : The run of a learner.
+    record : Record the run of a learner.
 
     Examples
     --------
@@ -57,20 +57,21 @@ class RegretDisplay:
         self.bounds = {name: np.asarray(curve, dtype=np.float64) for name, curve in (bounds or {}).items()}
         for name, regret in self.regrets.items():
             if regret.ndim != 1:
-                raise ValueError(f"the regret of {name!r} has shape {regret.shape}; it is a number for each row.")
+                raise ValueError(
+                    f"the regret of {name!r} has shape {regret.shape}; it must hold one number for each row."
+                )
         for name, bound in self.bounds.items():
             if name not in self.regrets:
-                raise ValueError(
-                    f"there is a bound for {name!r}, but no regret; there is one for {list(self.regrets)}."
-                )
+                raise ValueError(f"bounds has {name!r}, which regrets does not have; regrets has {list(self.regrets)}.")
             if bound.shape != self.regrets[name].shape:
                 raise ValueError(
-                    f"the bound of {name!r} has shape {bound.shape}; its regret has {self.regrets[name].shape}."
+                    f"the bound of {name!r} has shape {bound.shape}; it must be that of its regret, "
+                    f"{self.regrets[name].shape}."
                 )
 
     @classmethod
     def from_runs(cls, runs: Mapping[str, Run], u: ArrayLike, bounds: Mapping | None = None) -> Self:
-        """Make a display of runs over the same rows, against the same weights.
+        """Create a display from runs over the same rows, against the same weights.
 
         Parameters
         ----------
@@ -79,23 +80,23 @@ class RegretDisplay:
         u : array-like of shape (n_features,)
             Weights to compare with.
         bounds : dict of str to callable, optional
-            By name of the learner: a function of a run and weights, such as `potential_bound`.
+            Functions of a run and weights, such as `potential_bound`, by name of the learner.
 
         Returns
         -------
         RegretDisplay
-            Not drawn yet.
+            The display, not drawn yet.
         """
         regrets = {name: run.regret(u) for name, run in runs.items()}
         return cls(regrets, {name: bound(runs[name], u) for name, bound in (bounds or {}).items()})
 
     def plot(self, ax: Axes | None = None) -> Self:
-        """Draw regrets as lines and bounds as dashed lines of the same colour.
+        """Draw regrets as lines, and bounds as dashed lines of the same colour.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw on; a new figure by default.
 
         Returns
         -------

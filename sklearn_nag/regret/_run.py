@@ -16,7 +16,7 @@ from ..estimators._validation import as_numpy, as_targets, check_labels, classes
 
 @dataclass
 class Run:
-    """Rows, targets, and the predictions that were made of them.
+    """Rows, targets, and the predictions that a learner made for them.
 
     Parameters
     ----------
@@ -25,13 +25,13 @@ class Run:
     y : ndarray of shape (..., n_rows)
         Targets; -1 and 1 for classes.
     predictions : ndarray of shape (..., n_rows)
-        Predictions, or decision values, from before each row was learnt.
+        Predictions or decision values, made before each row was learnt.
     loss : Loss
-        What they are judged by; an entry of `sklearn_nag.losses.CLASSIFICATION` or ``REGRESSION``, made.
+        The loss of the predictions: an instance of a class in `sklearn_nag.losses.CLASSIFICATION` or ``REGRESSION``.
 
     See Also
     --------
-    record : The run of a learner.
+    record : Record the run of a learner.
 
     Examples
     --------
@@ -55,16 +55,16 @@ class Run:
 
     @property
     def gradients(self) -> np.ndarray:
-        """Derivative of the loss by the prediction, for each row."""
+        """Derivative of the loss with respect to the prediction, for each row."""
         return self.loss.gradient(self.predictions, self.y)
 
     @property
     def mistakes(self) -> np.ndarray:
-        """Whether the prediction has not the sign of the target, for each row; 0 has no sign."""
+        """Whether the sign of the prediction differs from that of the target, for each row; 0 counts as a mistake."""
         return self.predictions * self.y <= 0
 
     def loss_of(self, u: ArrayLike) -> np.ndarray:
-        """Loss that fixed weights have on each row.
+        """Loss of fixed weights on each row.
 
         Parameters
         ----------
@@ -80,7 +80,7 @@ class Run:
         return self.loss.value(np.maximum(p, losses.ZERO) if self.loss.log_link else p, self.y)
 
     def regret(self, u: ArrayLike) -> np.ndarray:
-        """Total loss up to each row, less that of fixed weights.
+        """Total loss up to each row, minus that of fixed weights.
 
         Parameters
         ----------
@@ -100,7 +100,7 @@ def of_columns(X, u):
     u = np.asarray(u, dtype=np.float64)
     if u.shape[-1:] != X.shape[-1:]:
         raise ValueError(
-            f"u must have a weight for each of {X.shape[-1]} columns, the intercept among them where there is one; it "
+            f"u must have one weight for each of {X.shape[-1]} columns, including the intercept if there is one; it "
             f"has shape {u.shape}."
         )
     return u
@@ -112,7 +112,7 @@ def dot(X, u):
 
 
 def record(estimator: BaseEstimator, X: ArrayLike, y: ArrayLike) -> Run:
-    """Let a learner of this package play rows in their order, and record what it predicts.
+    """Let a learner of this package learn rows in order, and record its predictions.
 
     Parameters
     ----------
@@ -126,15 +126,16 @@ def record(estimator: BaseEstimator, X: ArrayLike, y: ArrayLike) -> Run:
     Returns
     -------
     Run
-        With a last column of ones in ``X`` for an intercept, and -1 and 1 as targets of a classifier.
+        The recorded run. For an intercept, its ``X`` has a last column of ones. The targets of a classifier are -1 and
+        1.
 
     Raises
     ------
     TypeError
-        For an estimator that is not of this package.
+        If the estimator is not a linear learner of this package.
     ValueError
-        For more than two classes; for a loss with an ``epsilon`` in standard deviations of the target, which needs
-        ``target_normalization=None``; and for what the estimator refuses.
+        If there are not exactly two classes, or if the estimator refuses the input. Also for a loss with an ``epsilon``
+        in standard deviations of the target, which needs ``target_normalization=None``.
 
     See Also
     --------
@@ -142,10 +143,10 @@ def record(estimator: BaseEstimator, X: ArrayLike, y: ArrayLike) -> Run:
 
     Notes
     -----
-    Each prediction is made before its row is learnt. Those of regressors are held within the range that ``clip`` stands
-    for; with ``clip=None`` and ``target_normalization`` within that of the targets so far, widened by its own width.
-    With ``target_normalization`` and an intercept nothing is predicted of the first row, at no loss: its target stands
-    for it.
+    Each prediction is made before its row is learnt. Predictions of regressors are limited to the range that ``clip``
+    allows. With ``clip=None`` and ``target_normalization``, they are limited to the range of the targets so far,
+    widened by its own width. With ``target_normalization`` and an intercept, the first row counts as predicted without
+    loss, because its target serves as the prediction.
 
     Examples
     --------
@@ -173,8 +174,8 @@ def record(estimator: BaseEstimator, X: ArrayLike, y: ArrayLike) -> Run:
         has_unit = learner.target_normalization is not None
         if has_unit and "epsilon" in learner._loss().parameters:
             raise ValueError(
-                f"the loss {learner._loss().name!r} has an epsilon in standard deviations of the target, which are "
-                "learnt; record needs target_normalization=None then."
+                f"the epsilon of loss={learner._loss().name!r} is in standard deviations of the target, which are "
+                "learnt; record needs target_normalization=None for it."
             )
         decision = learner._play(rows, labels, latest=True)
         if learner._target_unit and learner._loss().log_link:  # rows that none above 0 was before

@@ -1,4 +1,4 @@
-"""Training from what does not fit in memory: files, Arrow streams, lazy frames, iterables of frames."""
+"""Training on data that does not fit in memory: files, Arrow streams, lazy frames, iterables of frames."""
 
 from ._fit import fit_stream
 from ._read import Batches, read_batches

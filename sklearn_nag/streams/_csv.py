@@ -67,14 +67,14 @@ def csv_tables(
             table.settle_types(text)
         for name, kind in table.types.items():
             if pyarrow.types.is_binary(kind):
-                raise ValueError(f"{path} has text in column {name!r} that is not UTF-8: say by encoding what it is, "
-                                 "such as latin-1, or leave the column out by columns.")  # fmt: skip
+                raise ValueError(f"{path} has text in column {name!r} that is not UTF-8: give encoding, such as "
+                                 "latin-1, or leave the column out by columns.")  # fmt: skip
             if pyarrow.types.is_null(kind) and name in may_lack:
                 table.types[name] = pyarrow.float64()
             elif pyarrow.types.is_null(kind) and text:
                 instead = "read another file first" if name in targets else "leave it out by columns"
-                raise ValueError(f"{path} has no value of column {name!r} in its first 4 MiB, which tell what it "
-                                 f"holds: fill it in, or {instead}.")  # fmt: skip
+                raise ValueError(f"{path} has no value of column {name!r} in its first 4 MiB, which determine its "
+                                 f"type: fill it in, or {instead}.")  # fmt: skip
         while text:
             with naming(path):
                 batches = table.batches(text)
@@ -143,9 +143,7 @@ def _header(rows):
     try:
         return [name.decode() for name in header], rest
     except UnicodeDecodeError:
-        raise ValueError(
-            "its header is not UTF-8: say by encoding what it is, such as latin-1, cp1252 or utf-16"
-        ) from None
+        raise ValueError("its header is not UTF-8: give encoding, such as latin-1, cp1252 or utf-16") from None
 
 
 def _next(rows, table, size):
@@ -222,7 +220,7 @@ class CsvRows(WholeRows):
             end = quoted.end()
             if end < len(text) and not self._bounds[text[end]]:
                 return np.array(places), BadRow(
-                    "has a quote that is not closed, or text behind one that is: within quotes, a quote must be doubled"
+                    "has a quote that is not closed, or text after a closing quote: within quotes, double each quote"
                 )
             places.append(end - 1)
         return np.array(places), None
@@ -366,15 +364,15 @@ class _Table:
         except pyarrow.ArrowInvalid as error:
             if bad:
                 raise ValueError(
-                    f"its data row {self.n_rows + bad[0].number} has {bad[0].actual_columns} fields, where its header "
+                    f"its data row {self.n_rows + bad[0].number} has {bad[0].actual_columns} fields, but its header "
                     f"has {bad[0].expected_columns}"
                 ) from None
             if found := _CONVERSION.fullmatch(str(error)):
                 name, row = self.names[int(found[1])], found[2]
                 where = "" if row is None else f", data row {self.n_rows + int(row)}"
                 raise _Unconverted(
-                    f"column {name!r}{where}: {found[3]}. Text must be UTF-8, or encoding say what it is; types of "
-                    "columns are those of its first 4 MiB",
+                    f"column {name!r}{where}: {found[3]}. The first 4 MiB determine the types of columns; for text "
+                    "that is not UTF-8, give encoding",
                     name,
                 ) from None
             raise
@@ -418,7 +416,7 @@ def check_exact(number, value, what, instead=_INSTEAD):
     """
     number = Decimal(number)
     if number != Decimal(value) and number == number.to_integral_value():
-        raise ValueError(f"{what} {number}, a whole number that float64 does not tell from others: {instead}")
+        raise ValueError(f"{what} {number}, a whole number that float64 cannot hold exactly: {instead}")
 
 
 class _Unconverted(ValueError):

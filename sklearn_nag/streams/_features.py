@@ -132,9 +132,9 @@ class TableReader:
         if name not in self.mixed and (others := _few_that_are_no_numbers(words)):
             self.mixed.add(name)
             warnings.warn(
-                f"column {name!r} holds words, as it has {others[0]!r} beside numbers, each of which is hashed as a "
-                "word of its own: mend it, or read frames=True, and let prepare make a pipeline, which takes it as "
-                "missing.",
+                f"column {name!r} holds words, because it has {others[0]!r} among its numbers, and each number is "
+                "hashed as a separate word: correct the column, or read with frames=True and make a pipeline with "
+                f"prepare, which treats {others[0]!r} as missing.",
                 UserWarning,
                 stacklevel=2,
             )
@@ -157,8 +157,9 @@ def _warn_of_text(name, words):
     """Warn where words are texts."""
     if sum(len(word.split()) for word in words) >= WORDS_OF_TEXT * len(words):
         warnings.warn(
-            f"column {name!r} holds texts, and each whole text is hashed as one word, which tells little of others: "
-            "read frames=True, and let prepare make a pipeline, which takes texts word by word, or leave it out.",
+            f"column {name!r} holds texts, and each whole text is hashed as one word, which says little about other "
+            "texts: leave the column out, or read with frames=True and make a pipeline with prepare, which takes texts "
+            "word by word.",
             UserWarning,
             stacklevel=2,
         )
@@ -186,7 +187,7 @@ def _check_layout(where, schema, found, features):
     for name in found:
         if name not in known:
             raise ValueError(
-                f"{where} has a column {name!r}, which is no feature of the first table; name the features by columns."
+                f"{where} has a column {name!r}, which the first table does not have; name the features by columns."
             )
 
 
@@ -229,13 +230,13 @@ def _numbers(column, name, place, are_weights=False):
         raise ValueError(f"the sample_weight {name!r} {where}: each row needs a weight, which is a number.")
     if not is_number:
         raise ValueError(
-            f"column {name!r} holds {kind} in {place.where}: features are numbers or words; read frames=True, and "
-            "let prepare make a pipeline, for others."
+            f"column {name!r} holds {kind} in {place.where}: features must be numbers or words; for others, read with "
+            "frames=True and make a pipeline with prepare."
         )
     if column.null_count:
         raise ValueError(
-            f"column {name!r} has missing values in {place.of_first_missing(column)}: read frames=True, and "
-            "let prepare make a pipeline that fills them, or fill them."
+            f"column {name!r} has missing values in {place.of_first_missing(column)}: fill them, or read with "
+            "frames=True and make a pipeline with prepare, which fills them."
         )
     return column.to_numpy(zero_copy_only=False).astype(np.float64, copy=False)
 

@@ -74,42 +74,44 @@ def fit_stream(
     changed_files: bool = False,
     progress: bool | Literal["auto"] = "auto",
 ) -> Model:
-    """Train from batches, with memory for one of them, and go on from a checkpoint where there is one.
+    """Train an estimator on batches, one batch in memory at a time, and resume from a checkpoint if there is one.
 
     Parameters
     ----------
     estimator : estimator
-        Learner with ``partial_fit``, or a Pipeline that ends with one, as
-        `sklearn_nag.model_selection.progressive_validation` takes them. It is cloned, and the clone learns:
-        the estimator itself stays as it is, so use what is returned.
+        Learner with ``partial_fit``, or a Pipeline that ends with one, as for
+        `sklearn_nag.model_selection.progressive_validation`. A clone of it learns and is returned; the estimator itself
+        does not change.
     batches : iterable of tuple
-        ``(X, y)`` or ``(X, y, sample_weight)``: what `read_batches` returns, or any other iterable.
+        ``(X, y)`` or ``(X, y, sample_weight)``: the result of `read_batches`, or any other iterable.
     classes : array-like of shape (n_classes,), optional
-        All classes; classifiers need them.
+        All classes; required for classifiers.
     passes : int, default=1
-        How often to go through the rows. More than one needs an iterable that can begin anew.
+        Number of passes over the rows. More than one needs an iterable that can start again.
     shuffle_buffer : int, default=0
-        Rows that are read, and shuffled, before the first of them is learnt, against neighbours that are alike; 0 keeps
-        the order of the stream.
+        Number of rows to read ahead and shuffle, for streams in which neighbouring rows are alike. 0 keeps the order of
+        the stream.
     random_state : int, default=0
         Seed of the shuffling.
     checkpoint : path, optional
-        File for what has been learnt so far. Where it exists, training goes on from it: the rows before are read, not
-        learnt, and the model gets the bits that it would have had without the interruption. When all rows are learnt
-        the model is returned at once. It knows the parameters of this call and of the estimator, which must be one that
-        can be pickled, and of `read_batches` the parameters, ``batch_size`` only where the model depends on it, and the
-        names and sizes of the files; any other iterable must yield the same rows again. A damaged file is refused. It
-        is a pickle: use only files that you trust.
+        File that stores the progress of training. If it exists, training resumes from it: rows before the checkpoint
+        are read but not learnt, and the final model is bit for bit that of an uninterrupted run. If all rows have been
+        learnt, the model is returned at once.
+
+        The estimator must be picklable. The checkpoint is accepted only for the same parameters of this call, of the
+        estimator and of `read_batches` (``batch_size`` only if the model depends on it), and for files with the same
+        names and sizes. Any other iterable must yield the same rows again. A damaged checkpoint is an error. The file
+        is a pickle, so use only checkpoints that you trust.
     checkpoint_every : int, default=1000000
-        Rows after which it is written, to a new file beside it, which takes the place of the old one, with its mode,
-        when it is whole. The next run removes what one that was killed as it wrote has left there.
+        Number of rows between two checkpoints. Each is written to a new file, which replaces the old one, with its
+        mode, once it is complete. The next run removes incomplete files of a killed run.
     changed_files : bool, default=False
-        Whether to go on from the checkpoint although files have other sizes than before, as when a row that could not
-        be read was mended. Their names and their order may not change. Rows that were learnt are left out by their
-        number, whatever stands in them now: those before the place where the run stopped must be as many as they were.
+        Whether to resume although file sizes have changed, for example because an unreadable row was corrected. Names
+        and order of the files must not change. Rows that were learnt are skipped by their number, whatever they contain
+        now, so the number of rows before the point where the run stopped must not change.
     progress : bool or "auto", default="auto"
-        Whether to show rows, rows a second and the progressive loss, by tqdm or, where it is missing, by rich;
-        ``"auto"`` does in a terminal where one of them is installed.
+        Whether to show the number of rows, rows per second and the progressive loss, with tqdm or, if it is missing,
+        with rich. ``"auto"`` shows them in a terminal if one of the two is installed.
 
     Returns
     -------
@@ -119,23 +121,24 @@ def fit_stream(
     Raises
     ------
     ImportError
-        For ``progress=True`` with neither tqdm nor rich.
+        If ``progress=True`` and neither tqdm nor rich is installed.
     OSError
-        Where the checkpoint cannot be written, before the first row as far as that can be known; it names the file.
+        If the checkpoint cannot be written; the error names the file. As far as possible, this is checked before the
+        first row.
     TypeError
-        For an estimator that cannot learn from a stream.
+        If the estimator cannot learn from a stream.
     ValueError
-        For parameters that cannot be used, for a stream without rows, for a damaged checkpoint, and for one of another
-        run: other parameters, other files, or a stream with other batches.
+        If parameters are invalid, if there are no rows, or if the checkpoint is damaged or of another run: other
+        parameters, other files, or a stream with other batches.
 
     See Also
     --------
-    read_batches : Batches from files.
+    read_batches : Read files in batches.
 
     Notes
     -----
-    Of files that `read_batches` reads, the transformers of a Pipeline prepare a batch in a thread of its own while the
-    one before is learnt. What comes out, errors and checkpoints are as if one came after the other.
+    For files that `read_batches` reads, the transformers of a Pipeline prepare a batch in a separate thread while the
+    previous batch is learnt. The model, errors and checkpoints are the same as without the thread.
 
     Examples
     --------
@@ -158,7 +161,7 @@ def fit_stream(
     check_flag("changed_files", changed_files)
     check_option("progress", progress, (True, False, "auto"))
     if passes > 1 and (iter(batches) is batches or not getattr(batches, "repeatable", True)):
-        raise ValueError(f"passes={passes} needs batches that can begin anew; this iterator can be read only once.")
+        raise ValueError(f"passes={passes} needs batches that can start again; this iterator can be read only once.")
     pipeline = StreamPipeline(estimator)
     all_classes = known_classes(pipeline.learner, None, classes)
     path, learnt, settings = None if checkpoint is None else Path(checkpoint), 0, {}
@@ -199,8 +202,8 @@ def fit_stream(
                 if n_before < learnt:
                     if not changed_files:
                         raise ValueError(
-                            f"{path} was written after {learnt} rows, which is within a batch of this stream: it is "
-                            "from another one, or has another batch_size."
+                            f"{path} was written after {learnt} rows, which is within a batch of this stream: the "
+                            "stream or its batch_size has changed."
                         )
                     X, y, weight = slice_batch((X, y, weight), learnt - n_before)
                     bar.show(learnt - n_before, None)
@@ -214,7 +217,7 @@ def fit_stream(
             learning.finish()
             if n_at_start == n_seen > 0:
                 raise ValueError(
-                    f"passes={passes} needs batches that can begin anew; there were no rows in pass {number + 1}."
+                    f"passes={passes} needs batches that can start again; there were no rows in pass {number + 1}."
                 )
     if n_seen == 0:
         raise ValueError("there are no rows to learn from.")
@@ -396,27 +399,27 @@ def _save(path, checkpoint):
 def _load(path, settings, may_differ=()):
     """Read a checkpoint; raise for a damaged one, and for one of another run, but for settings that may differ."""
     if not path.is_file():  # to read a pipe would take for ever
-        raise ValueError(f"{path} is no checkpoint: it is a folder, or something else that is no file.")
+        raise ValueError(f"{path} is not a checkpoint: it is a folder, or not a regular file.")
     content = memoryview(path.read_bytes())
     n_digest = hashlib.sha256().digest_size
     pickled, digest = content[:-n_digest], content[-n_digest:]
     try:
         if hashlib.sha256(pickled).digest() != digest:
-            raise ValueError("its digest is another one")
+            raise ValueError("its digest does not match")
         saved = Checkpoint(*pickle.loads(pickled))
         before = dict(saved.settings)
     except Exception as error:  # pickles raise all kinds
-        raise ValueError(f"{path} is no checkpoint, or a damaged one: {error}.") from error
+        raise ValueError(f"{path} is not a checkpoint, or is damaged: {error}.") from error
     if BATCH_SIZE not in before:  # as in checkpoints of earlier versions
         may_differ = {BATCH_SIZE, *may_differ}
     differ = [name for name in {**before, **settings} if before.get(name) != settings.get(name)]
     for name in (name for name in differ if name not in may_differ):
         was, now = before.get(name), settings.get(name)
         hidden = isinstance(was, Digest) or isinstance(now, Digest)
-        difference = "was another one" if hidden else f"was {_SHORT.repr(was)}; now it is {_SHORT.repr(now)}"
-        mended = " If rows of them were mended, changed_files=True goes on." if name == SIZES else ""
+        difference = "was different" if hidden else f"was {_SHORT.repr(was)}; now it is {_SHORT.repr(now)}"
+        mended = " If rows of the files were corrected, changed_files=True resumes." if name == SIZES else ""
         raise ValueError(
-            f"{path} is the checkpoint of another run: its setting {name!r} {difference}. Remove it to begin anew."
+            f"{path} is the checkpoint of another run: its setting {name!r} {difference}. Remove it to start again."
             f"{mended}"
         )
     return saved

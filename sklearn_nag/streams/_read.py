@@ -46,26 +46,27 @@ class IfThere(list):
 
 
 class Batches:
-    """Rows in batches, read when they are asked for; what `read_batches` returns.
+    """Batches of rows that are read on demand, as `read_batches` returns them.
 
-    Iteration yields ``(X, y)`` or ``(X, y, sample_weight)``, and begins anew each time where the source allows it.
+    Iteration yields ``(X, y)`` or ``(X, y, sample_weight)``. If the source allows it, each iteration starts again from
+    the first row.
 
     Parameters
     ----------
     read : callable
         Returns an iterator over such tuples.
     n_rows : int or None
-        Number of rows, where the source tells it without reading them.
+        Number of rows, if the source knows it without reading them.
     repeatable : bool
-        Whether rows can be read more than once.
+        Whether the rows can be read more than once.
     settings : dict, optional
-        What the rows depend on: the files and the parameters of `read_batches`, by which a checkpoint knows them again.
+        What the rows depend on: the files and the parameters of `read_batches`. A checkpoint compares them.
     names : callable, optional
-        Returns the names of all columns of the source, features or not; by default nothing is known of them.
+        Returns the names of all columns of the source, features or not. By default they are unknown.
     left_out : callable, optional
-        Returns how many rows have been left out since the last iteration began; by default none are.
+        Returns the number of rows left out since the last iteration started. By default none are left out.
     lasting : bool, default=False
-        Whether a batch stays as it is when later ones are read, so that it may still be prepared then.
+        Whether a batch stays unchanged while later ones are read, so that it can still be prepared then.
     """
 
     def __init__(
@@ -86,26 +87,26 @@ class Batches:
 
     @property
     def n_left_out(self) -> int:
-        """How many rows without a target have been left out since the last iteration began."""
+        """Number of rows without a target that were left out since the last iteration started."""
         return self._left_out()
 
     def head(self, n_rows: int = ROWS_SHOWN) -> Any:
-        """The features of the first rows as one table of Arrow; of batches that are frames.
+        """Get the features of the first rows as one Arrow table, if the batches are frames.
 
         Parameters
         ----------
         n_rows : int, default=100000
-            About how many; fewer where they are more than 64 MiB.
+            Approximate number of rows. There are fewer if they take more than 64 MiB.
 
         Returns
         -------
         pyarrow.Table
-            Of whole batches.
+            The rows of the first whole batches.
         """
         first, n, size = [], 0, 0
         for X, *_ in self:
             if not hasattr(X, "schema"):
-                raise TypeError("these batches are no tables: read_batches makes such with frames=True.")
+                raise TypeError("these batches are not tables: call read_batches with frames=True.")
             first.append(X)
             n, size = n + len(X), size + X.nbytes
             if n >= n_rows or X.num_columns == 0 or size >= _BYTES_SHOWN:
@@ -115,25 +116,25 @@ class Batches:
         return join_tables(first)
 
     def prepare(self, learner: Any = None, *, n_rows: int = ROWS_SHOWN, **options: Any) -> OnlinePipeline:
-        """Look at the first rows, and make a pipeline for their columns by `sklearn_nag.preprocessing.prepare`.
+        """Inspect the first rows, and make a pipeline for their columns with `sklearn_nag.preprocessing.prepare`.
 
         Parameters
         ----------
         learner : estimator, optional
-            What comes at its end.
+            Last step of the pipeline.
         n_rows : int, default=100000
-            How many rows to look at, as for `head`.
+            Number of rows to inspect, as for `head`.
         **options : dict
-            Others of `sklearn_nag.preprocessing.prepare`.
+            Further parameters of `sklearn_nag.preprocessing.prepare`.
 
         Returns
         -------
         OnlinePipeline
-            Not fitted, for `fit_stream`. It knows its columns from the first batch on. Columns of the source that are
-            no features may be in tables later, and are left out.
+            Pipeline for `fit_stream`, not fitted. It knows its columns from the first batch on. If later tables contain
+            columns of the source that are not features, it ignores them.
         """
         if not self.repeatable:
-            raise ValueError("these rows can be read only once: nobody can look at the first ones and learn them.")
+            raise ValueError("these rows can be read only once: they cannot be inspected first and learnt afterwards.")
         return self._prepared(self.head(n_rows), learner, options)
 
     def _prepared(self, first, learner, options):
@@ -165,68 +166,67 @@ def read_batches(
 ) -> Batches:
     """Read rows in batches from files or streams that need not fit in memory.
 
-    Numbers are taken in the units they come in. Words are hashed: a row has a 1 in the column that its word leads to,
-    and a missing word is a word of its own. Arrays refuse missing numbers and dates, and of texts there is a warning;
-    ``frames=True`` and `Batches.prepare` take all of these. In CSV files a field is missing where it is empty, ``NA``,
-    ``null``, ``NaN`` or the like, with quotes or without; with ``frames=True`` also "?", "-" and "none" among numbers
-    and dates. Memory is bounded by a batch; for text also by a few blocks of 2 to 4 MiB, or of a longer row.
+    By default, numbers are not changed, and words are hashed: a row has a 1 in the column that its word is hashed to,
+    and a missing word counts as a word of its own. Missing numbers and dates are errors, and columns of texts cause a
+    warning. With ``frames=True`` and a pipeline from `Batches.prepare`, all of these can be learnt.
 
-    Each row of a file is read, or named in an error. In CSV files quotes are taken as in RFC 4180: one that begins a
-    field and is not closed, or has text behind the one that closes it, is an error, as it would make one row of
-    several. An empty line is no row, but in a file of one column: there it is a missing value. Numbers are float64; a
-    target that is a whole number beyond ``2**53``, and another one as float64, is an error, as classes would merge.
-
-    The first file or frame settles which columns are features, in which order, and which of them hold words. Later ones
-    must have the same columns, in any order, but for ``mismatch="fill"``.
+    The first file or frame determines the features, their order, and which of them hold words. Later ones must have the
+    same columns, in any order, unless ``mismatch="fill"``. Memory is bounded by a batch; for text files also by a few
+    blocks of 2 to 4 MiB, or by a longer row.
 
     Parameters
     ----------
     source : path, list of path, or object
-        A file, a glob such as ``"day-*.parquet"``, or a list of these, by the end of their names, in either case:
-        ``.parquet``, ``.csv`` or ``.tsv`` with a header, ``.svm``, ``.svmlight`` or ``.libsvm``; text also with
-        ``.gz`` or ``.bz2`` behind it. Or an object with ``__arrow_c_stream__`` (tables and readers of pyarrow,
-        frames of pandas and polars, results of DuckDB), a polars LazyFrame, or an iterable of data frames.
+        Rows to read. One of:
+
+        - a file, a glob such as ``"day-*.parquet"``, or a list of these. The suffix, in upper or lower case, determines
+          the format: ``.parquet``; ``.csv`` or ``.tsv`` with a header; ``.svm``, ``.svmlight`` or ``.libsvm``. Text
+          files may be compressed, with a further suffix ``.gz`` or ``.bz2``.
+        - an object with ``__arrow_c_stream__``: pyarrow tables and readers, pandas and polars frames, DuckDB results.
+        - a polars LazyFrame.
+        - an iterable of data frames.
     target : str or list of str, optional
-        The column to predict, or several. Without, for rows to predict, all columns are features, and targets are None.
-        Not for svmlight, where each line begins with it.
+        Column to predict, or several. By default there is none, for rows to predict: all columns are features, and
+        targets are None. Not for svmlight files, where each line starts with the target.
     columns : list of str, optional
-        The columns that are features, in this order; by default all but ``target``, ``sample_weight``, and the index
-        of a frame of pandas, also where it lies in a file. Arrays have no names: a model that learnt from them must get
-        the same order where it predicts, and nobody tells if it does not. With ``frames=True`` a pipeline knows names.
+        Columns to use as features, in this order. By default these are all but ``target``, ``sample_weight``, and the
+        index of a pandas frame, even if it is stored in a file. Arrays have no column names: a model that learnt from
+        arrays must get the same order when it predicts, and a different order goes unnoticed. With ``frames=True`` a
+        pipeline knows the names.
     sample_weight : str, optional
-        The column with weights of the rows.
+        Column that holds the weights of the rows.
     missing_target : {"raise", "drop"}, default="raise"
-        Whether rows without a target are an error, or left out, and counted in ``n_left_out`` of what is returned. Of
-        svmlight NaN is one; it is an error only where rows are learnt.
+        Whether a missing target is an error, or its row is left out and counted in ``n_left_out``. In svmlight files, a
+        target of NaN is missing, and is an error only when the row is learnt.
     batch_size : int, default=8192
-        Most rows of a batch. What learners of this package learn does not depend on it, but for those behind steps that
-        learn each batch before they transform it, as steps of other packages do.
+        Largest number of rows in a batch. It does not affect what learners of this package learn, unless a step before
+        them learns each batch before it transforms it, as steps of other packages do.
     n_hashed : int, default=65536
-        Columns that words are hashed to. They come after the numbers, and rows are then sparse.
+        Number of columns that words are hashed to. They come after the numbers, and make the rows sparse.
     transformer : object, optional
-        Fitted transformer that makes ``X`` of a pandas data frame with the features, instead of hashing.
+        Fitted transformer that makes ``X`` from a pandas data frame of the features, instead of hashing.
     frames : bool, default=False
-        Whether ``X`` is a table of Arrow with the features as they are: numbers, missing ones among them, words, dates.
-        Pipelines that `Batches.prepare` makes take them.
+        Whether ``X`` is an Arrow table with the unchanged features: numbers, also missing ones, words and dates.
+        Pipelines from `Batches.prepare` take such tables.
     mismatch : {"raise", "fill"}, default="raise"
-        Whether later files or frames that lack columns, or have new ones, are an error or, with ``frames=True``, handed
-        on as they are, for a pipeline with ``mismatch="fill"``.
+        What to do if later files or frames lack columns or have new ones. ``"raise"`` makes it an error. ``"fill"``,
+        which needs ``frames=True``, passes them on unchanged, for a pipeline with ``mismatch="fill"``.
     words : list of str, default=()
-        Columns of CSV files whose fields are words though they look like numbers or dates, such as keys, or versions,
-        of which 1.10 is not 1.1; so are those that hold words in a file before. And indices of pandas to take. The
-        first file must have all of them.
+        Columns of CSV files to read as words although they look like numbers or dates, such as keys or version numbers,
+        where 1.10 is not 1.1. Columns that hold words in an earlier file are also read as words. The list can also name
+        pandas indices to use as features. The first file must have all of these columns.
     delimiter : str, optional
-        Of CSV files, one character; by default a tab for ``.tsv``, else what the header has most of: a comma, a
-        semicolon, a tab or a bar.
+        Delimiter of CSV files, one character. By default it is a tab for ``.tsv``, and otherwise the most frequent of
+        comma, semicolon, tab and bar in the header.
     encoding : str, default="utf-8"
-        Of CSV files, as Python calls it, such as "latin-1" or "utf-16".
+        Encoding of CSV files, by its name in Python, such as "latin-1" or "utf-16".
     n_features : int, optional
-        Number of features of svmlight files, which do not say.
+        Number of features; required for svmlight files, which do not contain it.
     zero_based : bool, default=True
-        Whether the features of svmlight files are counted from 0; from 1 otherwise.
+        Whether svmlight files number their features from 0; otherwise from 1.
     max_row_bytes : int, default=33554432
-        Most bytes of a row of CSV or svmlight, 32 MiB by default: memory is bounded by a few times this, also where a
-        quote is left open, or a packed line has no end. A longer row is an error.
+        Largest size of a row of CSV or svmlight, in bytes; 32 MiB by default. It bounds memory to a few times this
+        size, even if a quote is never closed or a compressed line has no end. A longer row is an error.
 
     Returns
     -------
@@ -238,19 +238,35 @@ def read_batches(
     Raises
     ------
     FileNotFoundError
-        When there is no such file.
+        If there is no such file.
     ImportError
-        When pyarrow is missing, which everything but svmlight needs.
+        If pyarrow is missing, which all formats but svmlight need.
     TypeError
-        For a source, a target, a ``sample_weight`` or a transformer of another kind.
+        If the source, a target, ``sample_weight`` or ``transformer`` is of another type.
     ValueError
-        For parameters that cannot be used; while reading, for damaged files, rows with too few or too many fields,
-        missing columns, two of one name, missing values, infinite targets, targets some of which are words and some
-        numbers, columns that hold neither, and files or frames with other columns than the first.
+        If parameters are invalid. While reading, also for:
+
+        - damaged files, and rows with too few or too many fields,
+        - missing columns, several columns of one name, and other columns than in the first file or frame,
+        - missing values, infinite targets, and columns that hold neither numbers nor words,
+        - several targets of which some hold words and others numbers.
 
     See Also
     --------
-    fit_stream : Train from batches.
+    fit_stream : Train an estimator on batches.
+
+    Notes
+    -----
+    In CSV files:
+
+    - Each row is read, or named in an error.
+    - A field is missing if it is empty, ``NA``, ``null``, ``NaN`` or the like, with or without quotes. With
+      ``frames=True``, "?", "-" and "none" among numbers or dates are also missing.
+    - Quotes follow RFC 4180. A quote that starts a field and is never closed, or is closed before the end of the field,
+      is an error, because it would merge several rows into one.
+    - An empty line is not a row, except in a file with a single column, where it is a missing value.
+    - Numbers are read as float64. A target that is a whole number beyond ``2**53`` and has no exact float64 value is an
+      error, because classes would be merged.
 
     Examples
     --------
@@ -276,9 +292,7 @@ def read_batches(
     _check_words(words)
     check_option("mismatch", mismatch, ("raise", "fill"))
     if mismatch == "fill" and (not frames or columns is not None):
-        raise ValueError(
-            "mismatch='fill' needs frames=True, and no columns: a pipeline behind knows which ones it takes."
-        )
+        raise ValueError("mismatch='fill' needs frames=True and columns=None, as a later pipeline selects the columns.")
     _check_delimiter(delimiter)
     needed = () if isinstance(words, IfThere) else tuple(words)
     frames, zero_based, words, max_row_bytes = bool(frames), bool(zero_based), list(words), int(max_row_bytes)
@@ -294,7 +308,7 @@ def read_batches(
     }  # fmt: skip
     formats = {format_of(path) for path in paths or ()}
     if len(formats) > 1:
-        raise ValueError(f"source has files of several formats: {', '.join(sorted(formats))}; read them apart.")
+        raise ValueError(f"source has files of several formats: {', '.join(sorted(formats))}; read them separately.")
     drop = missing_target == "drop"
     if formats == {"svmlight"}:
         if n_features is None:
@@ -412,7 +426,7 @@ def check_encoding(encoding):
         "".encode(encoding)
     except (LookupError, TypeError, ValueError):
         raise ValueError(
-            f"there is no encoding {encoding!r}; well known are utf-8, latin-1, cp1252 and utf-16."
+            f"there is no encoding {encoding!r}; common ones are utf-8, latin-1, cp1252 and utf-16."
         ) from None
 
 
@@ -437,7 +451,7 @@ def _check_transformer(transformer, frames):
     if hasattr(transformer, "fit"):
         check_is_fitted(transformer)
     if frames and transformer is not None:
-        raise ValueError("frames=True and a transformer do not go together: put it before the learner.")
+        raise ValueError("transformer must be None with frames=True: put the transformer before the learner.")
 
 
 def _check_words(words):
@@ -451,7 +465,7 @@ def _check_delimiter(delimiter):
     can_separate = isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii()
     if not (delimiter is None or (can_separate and delimiter not in '"\r\n')):
         raise ValueError(
-            f"delimiter is {delimiter!r}; it must be one ASCII character, such as ';', and no quote or line end."
+            f"delimiter is {delimiter!r}; it must be one ASCII character, such as ';', but not a quote or line end."
         )
 
 

@@ -80,8 +80,8 @@ def format_of(path):
     suffix, _ = suffixes(path)
     if suffix not in FORMATS:
         known = ", ".join(FORMATS)
-        raise ValueError(f"{path} has a name that says no format: it must end in {known}, the last ones also with .gz "
-                         "or .bz2 after it.")  # fmt: skip
+        raise ValueError(f"{path} has a name that does not show its format: it must end in {known}; after a suffix of "
+                         "text, .gz or .bz2 may follow.")  # fmt: skip
     return FORMATS[suffix]
 
 
@@ -296,7 +296,7 @@ def object_tables(source, columns, batch_size) -> Iterator:
             yield batch if columns is None else batch.select(columns)
         return
     if type(source).__module__.startswith("polars") and type(source).__name__ == "LazyFrame":
-        raise TypeError("source is a LazyFrame of a polars that cannot collect it in batches: update polars.")
+        raise TypeError("source is a LazyFrame of a polars version that cannot collect it in batches: update polars.")
     if isinstance(source, str | bytes | dict) or not isinstance(source, Iterable):
         raise TypeError(
             f"source is a {type(source).__name__}; it must be a path, a glob, a list of them, an object with "

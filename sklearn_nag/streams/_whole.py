@@ -82,7 +82,7 @@ def _target(path):
         if stat.S_ISDIR(mode):
             raise OSError(errno.EISDIR, os.strerror(errno.EISDIR))
         if not stat.S_ISREG(mode):
-            raise OSError(errno.EINVAL, "it is no regular file")
+            raise OSError(errno.EINVAL, "it is not a regular file")
     return target
 
 

@@ -110,7 +110,10 @@ def test_what_is_kept_may_have_several_types(run, ids, found, tmp_path):
     if isinstance(found[0], list | bytes):
         code, said = run("model.joblib", *names, "--out", "out.csv", "--keep", "id")
         assert code == 2
-        assert f"--keep id: it holds {'list<' if isinstance(found[0], list) else 'binary, which .csv has no'}" in said
+        assert (
+            f"--keep id: it holds {'list<' if isinstance(found[0], list) else 'binary, which only .parquet can'}"
+            in said
+        )
         assert not list(tmp_path.glob("out.csv*"))
 
 
@@ -322,15 +325,15 @@ def test_stopped_as_it_removes_its_parts_and_started_again(run, tmp_path, monkey
     ("arguments", "message"),
     [
         (["none.joblib", "rows.csv", "--out", "out.csv"], "there is no file none.joblib"),
-        (["junk.pkl", "rows.csv", "--out", "out.csv"], "junk.pkl is no model, or a damaged one"),
+        (["junk.pkl", "rows.csv", "--out", "out.csv"], "junk.pkl is not a model, or is damaged"),
         (["dict.pkl", "rows.csv", "--out", "out.csv"], "dict.pkl holds a dict, which cannot predict"),
-        (["junk.skops", "rows.csv", "--out", "out.csv"], "junk.skops is no model, or a damaged one"),
+        (["junk.skops", "rows.csv", "--out", "out.csv"], "junk.skops is not a model, or is damaged"),
         (["other.skops", "rows.csv", "--out", "out.csv"], "other.skops holds types that are not of this package: "),
         (["dict.skops", "rows.csv", "--out", "out.csv"], "dict.skops holds a dict, which cannot predict"),
-        (["model.txt", "rows.csv", "--out", "out.csv"], "ends in .joblib, .pkl, .skops"),
+        (["model.txt", "rows.csv", "--out", "out.csv"], "must end in .joblib, .pkl, .skops"),
         (["model.joblib", "rows.csv", "--out", "out.txt"], "must end in .csv or .parquet"),
         (["model.joblib", "rows.csv", "--out", "none/out.csv"], "no folder none"),
-        (["model.joblib", "rows.csv", "--out", "rows.csv"], "--out rows.csv: predictions would take the place of rows"),
+        (["model.joblib", "rows.csv", "--out", "rows.csv"], "--out rows.csv: predictions would overwrite rows"),
         (["model.joblib", "none.csv", "--out", "out.csv"], "there is no file 'none.csv'"),
         (["model.joblib", "rows.csv", "--out", "out.csv"], "'key', 'sold', which the first table did not have"),
         (["model.joblib", "rows.csv", "--out", "out.csv", "--keep", "z"], "--keep: the files have no column 'z'"),
@@ -338,14 +341,23 @@ def test_stopped_as_it_removes_its_parts_and_started_again(run, tmp_path, monkey
         (["plain.pkl", "rows.csv", "--out", "out.csv", "--keep", "key"], "--keep is for models that know"),
         (["named.pkl", "rows.csv", "--out", "out.csv", "--columns", "size"], "this one does"),
         (["named.pkl", "rows.csv", "--out", "out.csv", "--fill"], "--fill is for models that prepare their columns"),
-        (["plain.pkl", "rows.csv", "--out", "out.csv", "--fill"], "their columns, as train saves them."),
+        (["plain.pkl", "rows.csv", "--out", "out.csv", "--fill"], "their columns, as those of train do."),
         (["named.pkl", "rows.csv", "--out", "out.csv", "--keep", "z"], "rows.csv has no column 'z'; its columns are"),
-        (["named.pkl", "rows.svm", "--out", "out.csv"], "svmlight files have no names of columns"),
+        (
+            ["named.pkl", "rows.svm", "--out", "out.csv"],
+            "this model finds its columns by name, and svmlight files have no names",
+        ),
         (["named.pkl", "rows.csv", "--out", "out.csv"], "Input X contains NaN in row 0, column 0 ('size')"),
         (["plain.pkl", "rows.csv", "--out", "out.csv", "--proba"], "--proba: this NAGRegressor has no predict_proba"),
         (["model.joblib", "header.csv", "--out", "out.csv"], "header.csv has no rows to predict"),
-        (["model.joblib", "rows.svm", "--out", "out.csv"], "svmlight files have no names of columns"),
-        (["model.joblib", "rows.svm", "--out", "out.csv", "--keep", "key"], "svmlight files have no names of columns"),
+        (
+            ["model.joblib", "rows.svm", "--out", "out.csv"],
+            "this model finds its columns by name, and svmlight files have no names",
+        ),
+        (
+            ["model.joblib", "rows.svm", "--out", "out.csv", "--keep", "key"],
+            "this model finds its columns by name, and svmlight files have no names",
+        ),
         (["model.joblib", "rows.csv", "--out", "out.csv", "--part", "0"], "--part must be at least 1"),
     ],
 )
@@ -371,7 +383,7 @@ def test_an_input_is_not_overwritten_though_a_glob_names_it(run, tmp_path):
     rows = (tmp_path / "rows.csv").read_bytes()
     code, err = run("model.joblib", "ro*.csv", "--out", "rows.csv", "--fill")
     assert code == 2
-    assert "predictions would take the place of rows" in err
+    assert "predictions would overwrite rows" in err
     assert (tmp_path / "rows.csv").read_bytes() == rows
 
 
@@ -380,12 +392,16 @@ def test_what_lies_in_the_place_of_the_parts_stays_there(run, tmp_path):
     parts = tmp_path / "out.csv.parts"
     parts.mkdir()
     for name, content, message in [
-        ("mine.txt", "mine", "out.csv.parts would be removed, and has 'mine.txt', which is no part"),
-        ("0.arrow", "of somebody else", "out.csv.parts is damaged, or no folder of parts: remove it to begin anew"),
+        ("mine.txt", "mine", "out.csv.parts would be removed, but has 'mine.txt', which is not a part"),
+        (
+            "0.arrow",
+            "of somebody else",
+            "out.csv.parts is damaged, or is not a folder of parts: remove it to start again",
+        ),
         ("settings.json", "[1]", "out.csv.parts is damaged"),
         ("settings.json", "{bad", "out.csv.parts is damaged"),
         ("settings.json", '{"theirs": 1}', "out.csv.parts is damaged"),
-        ("3.arrow", "of somebody else", "has '3.arrow', which is no part"),
+        ("3.arrow", "of somebody else", "has '3.arrow', which is not a part"),
     ]:
         (parts / name).write_text(content)
         for more in ([], ["--decision"]):
@@ -401,9 +417,9 @@ def test_what_lies_in_the_place_of_the_parts_stays_there(run, tmp_path):
     (tmp_path / "elsewhere").mkdir()
     code, err = run(*options)
     assert code == 2
-    assert "out.csv.parts is damaged, or no folder" in err
+    assert "out.csv.parts is damaged, or is not a folder" in err
     parts.unlink()
     parts.touch()
     code, err = run(*options)
     assert code == 2
-    assert "out.csv.parts is damaged, or no folder" in err
+    assert "out.csv.parts is damaged, or is not a folder" in err

@@ -76,7 +76,7 @@ def test_a_learner_that_diverges_in_one_fold_has_diverged():
         ),
         (([0.2, 0.105], [0.1, 0.3]), {}, "The defaults of NAGClassifier (error 0.1050) are as good as the best of all"),
         (([0.1, 0.2], [0.105, 0.3]), {}, "NAGClassifier needs eta0=1e-06 here (error 0.1000, 0.2000 with its defaults"),
-        (([0.2, 0.2], [0.1, 0.3]), {}, "is better here than NAGClassifier, whose defaults make the error 0.2000"),
+        (([0.2, 0.2], [0.1, 0.3]), {}, "is better here than NAGClassifier, whose error with its defaults is 0.2000"),
         (([0.2, 0.1], [0.1, 0.3]), {"baseline": 0.11}, "No learner is better than predicting the most frequent class"),
         (([0.2, 0.1], [0.1, 0.3]), {"baseline": 0.05, "task": DIABETES}, "the mean of the target"),
     ],

@@ -71,7 +71,7 @@ def test_rows_are_in_the_order_of_dates_unless_one_says_otherwise(ugly):
     assert read(times_of_day, choices=Choices(time="b")).time == "b"
     with pytest.raises(ValueError, match="--time b: the column holds neither dates nor numbers"):
         read(ugly(), choices=Choices(time="b"))
-    with pytest.raises(ValueError, match="--time and --shuffle do not go together"):
+    with pytest.raises(ValueError, match="--time and --shuffle exclude each other"):
         read(path, choices=Choices(time="b", shuffle=True))
 
 
@@ -137,12 +137,12 @@ def test_classes_words_and_few_whole_numbers(ugly):
     assert "  'y' is the target: classification, 3 classes" in table.notes
     table = read(ugly(y={i: "ab"[i % 2] for i in range(59)} | {59: "c"}))
     assert len(table.y) == 59
-    assert "  1 rows left out, whose class no other row has" in table.notes
+    assert "  1 rows left out because no other row has their class" in table.notes
     assert not read(ugly()).is_classification
 
 
 def test_what_the_target_is_can_be_said(ugly):
-    with pytest.raises(ValueError, match="--as y=text: the target is numbers or words"):
+    with pytest.raises(ValueError, match="--as y=text: the target must be numbers or words"):
         kinds_of(["y=text"], "y")
     path = ugly(y={i: str(i % 3) for i in range(60)})
     assert not read(path, choices=Choices(kinds={"y": "numbers"})).is_classification
@@ -154,8 +154,8 @@ def test_what_the_target_is_can_be_said(ugly):
 def test_rows_without_a_target_and_too_many_rows(ugly):
     table = read(ugly(y={3: "", 4: ""}), most_rows=20)
     assert len(table.y) == 20
-    assert "  2 rows left out, without 'y'" in table.notes
-    assert "  20 rows drawn at random (--rows)" in table.notes
+    assert "  2 rows without 'y' left out" in table.notes
+    assert "  20 random rows taken (--rows)" in table.notes
 
 
 def test_digits_with_leading_zeros_are_words(ugly):
@@ -250,7 +250,7 @@ def test_whole_numbers_that_differ_beyond_float64(ugly, first):
 
 def test_a_quantity_that_is_mostly_the_same(ugly):
     path = ugly(y={i: "0" if i % 10 else str(i) for i in range(60)})
-    with pytest.raises(ValueError, match=r"two values of 'y' in two rows or more; --numbers y takes it for a quantity"):
+    with pytest.raises(ValueError, match=r"two values of 'y' in two rows or more; --numbers y makes it a quantity"):
         read(path)
     assert not read(path, choices=Choices(kinds={"y": "numbers"})).is_classification
 
@@ -268,7 +268,7 @@ def test_a_quantity_that_is_mostly_the_same(ugly):
         ({"y": {i: f"w{i}" for i in range(60)}}, "fewer than two values of 'y' in two rows or more."),
         (
             {"y": {i: f"2024-{1 + i // 28:02}-{1 + i % 28:02}" for i in range(60)}},
-            "the target 'y' holds dates: targets are numbers or words; --as y=words takes each for a class.",
+            "the target 'y' holds dates: targets must be numbers or words; --as y=words makes each a class.",
         ),
         ({"y": {i: f"0{1 + i % 3}.02.2024" for i in range(60)}}, "the target 'y' holds dates"),
         ({"a": dict.fromkeys(range(60), "1"), "b": dict.fromkeys(range(60), "")}, "has no column to learn 'y' from"),
@@ -297,12 +297,12 @@ def test_dates_are_classes_where_that_is_asked_for_and_times_of_the_day_anyway(u
     ("content", "encoding", "message"),
     [
         (b"", "utf-8", "is empty"),
-        (b"a,y\n", "utf-8", "has a header, and no rows below it"),
-        (b"a,y\n1,2,3\n1,2,3\n", "utf-8", "has rows with more fields than its header has names"),
+        (b"a,y\n", "utf-8", "has a header, but no rows"),
+        (b"a,y\n1,2,3\n1,2,3\n", "utf-8", "has rows with more fields than its header"),
         (b'a,y,"y"\n1,2,3\n', "utf-8", "cannot be read as a CSV file: it has 2 columns 'y'; names must differ"),
         (b"a,a,y\n1,2,3\n", "utf-8", "it has 2 columns 'a'; names must differ"),
-        (b"a,y\nM\xfcnster,1\n", "utf-8", "is not text in utf-8; name its encoding, such as --encoding latin-1"),
-        (b"PAR1\x15\x04\x15\x90", "utf-8", "or utf-16; for Parquet take train."),
+        (b"a,y\nM\xfcnster,1\n", "utf-8", "is not text in utf-8; give its encoding, such as --encoding latin-1"),
+        (b"PAR1\x15\x04\x15\x90", "utf-8", "or utf-16; for Parquet files use train."),
         (b"a,y\n1,2\n", "utf-99", "there is no encoding 'utf-99'"),
         (b'a,y\n"1,2\n3,4\n', "utf-8", "cannot be read as a CSV file"),
         (b"a,b\n1,2\n", "utf-8", "has no column 'y'; its columns are 'a', 'b'"),
@@ -386,7 +386,7 @@ def test_few_words_among_targets_that_are_numbers_are_missing(rng, tmp_path, for
     assert len(table.y) == 300 - n_words
     rows = f"{n_words} row{'s' * (n_words > 1)}"
     assert f", but 'tbd' and the like in {rows}, taken as missing" in "\n".join(table.notes)
-    assert f"  {rows} left out, without a number in 'y'" in table.notes
+    assert f"  {rows} without a number in 'y' left out" in table.notes
     again = pd.read_csv(path, **table.reading)
     np.testing.assert_array_equal(table.target_reader.fit_transform(again[["y"]])[:-n_words, 0], table.y)
     path.write_text(path.read_text() + "\n1.5,tbd" * 3)  # more than 1 %
@@ -406,9 +406,9 @@ def test_few_words_among_few_whole_numbers_are_classes(rng, tmp_path):
 def test_days_in_digits_are_no_quantity_unless_one_says_so(ugly, form):
     days = pd.date_range("2023-01-01", periods=60, freq="MS")
     path = ugly(y={i: form.format(day) for i, day in enumerate(days)} | {7: ""})
-    how = "--as y=numbers takes them for numbers, --as y=words takes each for a class."
+    how = "--as y=numbers makes them numbers, --as y=words makes each a class."
     first = form.format(days[0])
-    with pytest.raises(ValueError, match=f"'y' holds dates, such as {first}: targets are numbers or words; {how}"):
+    with pytest.raises(ValueError, match=f"'y' holds dates, such as {first}: targets must be numbers or words; {how}"):
         read(path)
     assert not read(path, choices=Choices(kinds={"y": "numbers"})).is_classification
     assert not read(ugly(y={i: str(20_240_101 + 37 * i) for i in range(60)})).is_classification

@@ -63,7 +63,7 @@ def test_it_is_fit_stream(run, target, estimator, classes, kind):
     expected = fit_stream(batches.prepare(estimator), batches, classes=classes)[-1]
     np.testing.assert_array_equal(bits(joblib.load("model.joblib")[-1]), bits(expected))
     *said, first, second, third, last = out.splitlines()
-    assert said[0] == "columns, by the first 400 rows:"
+    assert said[0] == "columns, according to the first 400 rows:"
     assert said[1].startswith("  'size': numbers from")
     assert said[2] == "  'town': 3 words, a column for each"
     assert first == f"{type(estimator).__name__}, up to 101 features, {target}: {kind}"
@@ -82,7 +82,7 @@ def test_all_options_reach_the_learner(run):
         "FTRLRegressor", "--set", "eta0=0.5", "loss=huber", "--passes", "2", "--shuffle-buffer", "70", "--batch-size",
         "33", "--model", "model.pkl", "--checkpoint", "kept", "--checkpoint-every", "100",
     )  # fmt: skip
-    assert "over 2 passes, of which only the first predicts rows that are new" in out
+    assert "over 2 passes; only in the first are the predicted rows new" in out
     batches = read_batches("part-*.parquet", "price", columns=["size"], sample_weight="sold")
     expected = fit_stream(FTRLRegressor(eta0=0.5, loss="huber"), batches, passes=2, shuffle_buffer=70)
     with open("model.pkl", "rb") as file:
@@ -189,7 +189,7 @@ def test_what_the_target_is_can_be_said(run):
         assert "NAGRegressor, up to 1 features, y: a quantity" in run("rows.csv", "--target", "y", *options)
     code, said = run("rows.csv", "--target", "y", "--as", "y=dates")
     assert code == 2
-    assert "--as y=dates: the target is numbers or words" in said
+    assert "--as y=dates: the target must be numbers or words" in said
 
 
 def test_killed_and_started_again(run, tmp_path):
@@ -221,7 +221,7 @@ def test_killed_and_started_again(run, tmp_path):
     run_code(script, "train", *options)
     run(*options)
     np.testing.assert_array_equal(bits(joblib.load("model.joblib")[-1]), bits(joblib.load("undisturbed.joblib")[-1]))
-    assert "nothing was left to learn: kept is from a run that has ended" in run(*options)
+    assert "nothing was left to learn: kept is from a completed run" in run(*options)
 
 
 def test_prepared_columns(run):
@@ -246,7 +246,7 @@ def test_prepared_columns(run):
         "eta0=0.3",
     ]
     said = run(*arguments, "--batch-size", "50")
-    assert "columns, by the first 400 rows:" in said
+    assert "columns, according to the first 400 rows:" in said
     assert "'number': left out: whole numbers that name rows" in said
     assert "'income': numbers as '$" in said
     assert "'seen': left out, as asked" in said
@@ -301,7 +301,7 @@ def test_rows_without_a_target_are_left_out(run, suffix):
     rows.to_csv("rows.csv", index=False) if suffix == "csv" else rows.to_parquet("rows.parquet")
     said = run(f"rows.{suffix}", "--target", "grade", "--batch-size", "64")
     assert "320 rows read" in said
-    assert "\n80 rows left out, without 'grade'\n" in said
+    assert "\n80 rows without 'grade' left out\n" in said
     rows.dropna().to_csv("whole.csv", index=False)
     assert "left out" not in run("whole.csv", "--target", "grade", "--model", "whole.joblib")
     learnt, expected = (joblib.load(f"{name}.joblib")[-1] for name in ("model", "whole"))
@@ -366,7 +366,7 @@ def test_a_file_that_was_mended(run):
     rows.assign(size=rows["size"].where(rows.index != 333, "inf")).to_csv("rows.csv", index=False)
     assert "infinity" in run(*options)[1]
     rows.to_csv("rows.csv", index=False)
-    assert "--changed-files goes on" in run(*options)[1]
+    assert "--changed-files resumes" in run(*options)[1]
     assert "model.joblib" in run(*options, "--changed-files")
     np.testing.assert_array_equal(bits(joblib.load("model.joblib")[-1]), bits(joblib.load("undisturbed.joblib")[-1]))
 
@@ -411,8 +411,11 @@ UGLY = {
         (["header.csv", "--target", "y", "--estimator", "NAGRegressor"], "'y' of header.csv has no rows to learn from"),
         (["blank.svm", "--n-features", "2"], "the target of blank.svm has no rows to learn from"),
         (["blank.csv", "--target", "y"], "blank.csv has no value of column 'y' in its first 4 MiB"),
-        (["alone.csv", "--target", "y"], "the target column 'y' of alone.csv has no features beside it"),
-        (["alone.csv", "same.csv", "--target", "y"], "the target column 'y' of alone.csv and 1 more has no features"),
+        (["alone.csv", "--target", "y"], "there are no features besides the target column 'y' of alone.csv"),
+        (
+            ["alone.csv", "same.csv", "--target", "y"],
+            "there are no features besides the target column 'y' of alone.csv and 1 more",
+        ),
         (
             ["huge.csv", "--target", "y", "--estimator", "NAGClassifier"],
             r"'y' of huge.csv has 1e\+31: classes are words",
@@ -456,7 +459,7 @@ UGLY = {
         (["twice.csv", "--target", "y"], "2 columns 'a'; names must differ"),
         (
             ["latin.csv", "--target", "y"],
-            r"latin\.csv cannot be read: its header is not UTF-8: say by --encoding what it is, such as latin-1, cp",
+            r"latin\.csv cannot be read: its header is not UTF-8: give --encoding, such as latin-1, cp",
         ),
         (
             ["endless.csv", "--target", "y"],
@@ -481,7 +484,7 @@ UGLY = {
         (["words.csv", "--target", "y", "--model", "none/model.pkl"], r"no folder none for model\.pkl"),
         (
             ["words.csv", "--target", "y", "--model", "a.joblib", "--checkpoint", "./a.joblib"],
-            r"--checkpoint a\.joblib: the model would take its place",
+            r"--checkpoint a\.joblib: the model would overwrite it",
         ),
     ],
 )
@@ -518,7 +521,7 @@ def test_interrupted(run, monkeypatch):
     with open("kept", "wb"):
         pass
     code, err = run("rows.csv", "--target", "sold", "--checkpoint", "kept")
-    assert (code, err) == (130, "\nInterrupted. The same command goes on from the checkpoint.\n")
+    assert (code, err) == (130, "\nInterrupted. The same command resumes from the checkpoint.\n")
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
@@ -530,7 +533,7 @@ def test_a_pipe_is_refused_before_it_is_read(run):
     for options in (["pipe.csv", *of_price], ["rows.csv", "p*.csv", *of_price], ["pipe.svm", "--n-features", "2"]):
         code, err = run(*options)
         assert code == 2
-        assert "train reads rows more than once; a named pipe gives them once" in err
+        assert "train reads rows more than once; a named pipe allows that once" in err
 
 
 def test_names_that_the_output_cannot_have_are_printed_by_their_codes(run):
@@ -560,7 +563,7 @@ def test_a_word_among_targets_that_are_numbers_is_named(run, monkeypatch, suffix
     where = rf"'tbd' in rows\.{suffix}, data row 301"
     code, err = run(*options)
     assert code == 2
-    assert re.search(f"'y' of rows.{suffix} holds numbers, but {where}: write a number there, or nothing, which", err)
+    assert re.search(f"'y' of rows.{suffix} holds numbers, but also {where}: write a number there, or nothing to", err)
     for asked in (["--as", "y=numbers"], ["--estimator", "NAGRegressor"]):
         code, err = run(*options, *asked)
         assert code == 2
@@ -574,7 +577,7 @@ def test_a_word_among_amounts_is_named_in_whichever_file_it_is(run, form):
     rows.to_csv("first.csv", index=False)
     rows.assign(y=rows["y"].where(rows.index != 9, "tbd")).to_csv("later.csv", index=False)
     _, err = run("first.csv", "later.csv", "--target", "y")
-    assert "and 1 more holds numbers, but 'tbd' in later.csv, data row 10: write" in err
+    assert "and 1 more holds numbers, but also 'tbd' in later.csv, data row 10: write" in err
     _, err = run("first.csv", "--target", "y")
     assert "holds words that are numbers, such as " in err
 
@@ -591,6 +594,6 @@ def test_days_in_digits_are_no_quantity_unless_one_says_so(run):
         pd.DataFrame({"x": np.sin(range(n_days)), "y": days}).to_csv("rows.csv", index=False)
         code, err = run("rows.csv", "--target", "y")
         assert code == 2
-        assert "'y' of rows.csv holds dates, such as 20230101: if they are quantities, say --estimator NAG" in err
+        assert "'y' of rows.csv holds dates, such as 20230101: use --estimator NAGRegressor if" in err
     assert "y: a quantity" in run("rows.csv", "--target", "y", "--estimator", "NAGRegressor")
     assert "y: a quantity" in run("rows.csv", "--target", "y", "--as", "y=numbers")

@@ -31,7 +31,7 @@ def test_a_process_compiles_nothing_after_it(tmp_path):
     environment = {"NUMBA_CACHE_DIR": str(tmp_path), "SKLEARN_NAG_KERNEL": "numba"}
     warm = "from sklearn_nag._main_job import warm_up; warm_up.kinds = lambda dtype: [warm_up.np.ones((8, 3))];"
     (said,) = run_code(f"{warm} warm_up.main({['NAGClassifier', '--set', *PLAIN]!r})", **environment)
-    found = re.fullmatch(r"(\d+) compiled functions, [\d.]+ MB, are kept in (.+)\n", said.stdout)
+    found = re.fullmatch(r"(\d+) compiled functions, [\d.]+ MB, are stored in (.+)\n", said.stdout)
     assert int(found[1]) == len(list(Path(found[2]).glob("*.nbc"))) > 0
     assert tmp_path in Path(found[2]).parents
     assert run_code(FIRST_CALL % ", ".join(PLAIN), **environment)[0].stdout == "0\n"

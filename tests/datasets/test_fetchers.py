@@ -45,7 +45,7 @@ def test_other_data_is_told_apart(name, tmp_path, rng, expect):
     sized(name, expect, data)
     if _fetchers._SOURCES[name].scales is not None:
         expect(name, scales=(1, 2))
-        with pytest.raises(ValueError, match=r"features of .* range from \d+ to \d+; those .* from 1 to 2"):
+        with pytest.raises(ValueError, match=r"features of .* range from \d+ to \d+; in .* they range from 1 to 2"):
             FETCH[name](data_home=tmp_path)
 
 

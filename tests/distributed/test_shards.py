@@ -436,7 +436,7 @@ def test_the_model_of_targets_alone_has_no_constraint_and_prints_nothing(capsys)
         ),
         (
             make_pipeline(OnlineImputer(), NAGRegressor()),
-            "is a Pipeline, which has no partial_fit: make it a .*OnlinePip",
+            "is a Pipeline, which has no partial_fit: use a .*OnlinePip",
         ),
         (
             make_online_pipeline(StandardScaler(), NAGRegressor()),

@@ -356,7 +356,7 @@ def test_what_takes_one_class_a_row_says_so():
     with pytest.raises(ValueError, match="no linear model of scikit-learn has several labels"):
         clf.partial_fit(X, LABELS).to_sklearn()
     pytest.importorskip("skl2onnx")
-    with pytest.raises(ValueError, match="to_onnx exports models of classes"):
+    with pytest.raises(ValueError, match="to_onnx cannot export a classifier of several labels"):
         to_onnx(clf)
 
 

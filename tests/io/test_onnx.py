@@ -222,17 +222,21 @@ def test_predictions_have_all_their_digits_be_words_first_or_last(run, names):
 def test_models_that_are_made_of_others_are_named(run, model):
     X, y = WINE
     for fitted in (model.partial_fit(X, y), make_pipeline(StandardScaler(), model).fit(X, y)):
-        with pytest.raises(TypeError, match=f"this {type(model).__name__} is made of others: export one of these, if"):
+        with pytest.raises(
+            TypeError, match=f"this {type(model).__name__} is made of several models: export one of them, if"
+        ):
             to_onnx(fitted)
 
 
 def test_transformers_that_graphs_cannot_hold_are_named():
     pytest.importorskip("skl2onnx")
     texts = make_online_pipeline(OnlineTfidf(64), NAGRegressor()).partial_fit(["a b", "c"], [0.0, 1.0])
-    with pytest.raises(TypeError, match="this OnlineTfidf has none: export the steps behind it alone, as to_onnx"):
+    with pytest.raises(
+        TypeError, match="this OnlineTfidf cannot be converted: export only the steps after it, with to_onnx"
+    ):
         to_onnx(texts)
     words = make_online_pipeline(OnlineOneHotEncoder(4), NAGRegressor()).partial_fit([["a"], ["c"]], [0.0, 1.0])
-    with pytest.raises(TypeError, match="takes words of categories_ as StringTensorType, which 'X' is not: export the"):
+    with pytest.raises(TypeError, match="needs a StringTensorType for words in categories_, and 'X' is none: export"):
         to_onnx(words)
 
 
@@ -246,7 +250,7 @@ def test_words_beside_numbers_are_refused_unless_they_are_words_as_well(run, nam
     model = make_online_pipeline(words, NAGRegressor()).partial_fit(frame, frame["rooms"].isna())
     types = [(name, StringTensorType([None, 1])) for name in names]
     given = [types[0], (names[1], DoubleTensorType([None, 1]))]
-    with pytest.raises(TypeError, match=f"takes words of categories_ as StringTensorType, which {names[1]!r} is not"):
+    with pytest.raises(TypeError, match=f"needs a StringTensorType for words in categories_, and {names[1]!r} is none"):
         to_onnx(model, initial_types=given)
     known = dict(zip(names, model[0].named_transformers_["words"].categories_))
     given = {name: frame[name].astype(object).to_numpy()[:, None] for name in names}
@@ -281,7 +285,7 @@ def test_inputs_have_the_names_of_their_columns(run, learner):
     np.testing.assert_allclose(run(graph, given)[-1], expected(model, frame)[-1], rtol=1e-9, atol=1e-12)
     for name in ("", "label" if more else "variable"):
         model = prepare(other := frame.rename(columns={"a b": name}), learner).partial_fit(other, CANCER[1], **more)
-        with pytest.raises(ValueError, match=f"cannot have the name {name!r}, which is empty or an output's: rename"):
+        with pytest.raises(ValueError, match=f"has the name {name!r}, which is empty or that of an output: rename"):
             to_onnx(model)
 
 
@@ -328,7 +332,7 @@ def test_float32(run):
     assert np.array_equal(label, clf.predict(rows))
     np.testing.assert_allclose(probability, clf.predict_proba(rows), atol=1e-6)
     distant = NAGClassifier(**QUICK).fit(X + 1e7 * np.eye(30)[3], y)
-    with pytest.warns(UserWarning, match=r"float32 rounds feature 'x3', whose mean is 1.00007e\+07 .* take float64"):
+    with pytest.warns(UserWarning, match=r"float32 rounds feature 'x3', whose mean is 1.00007e\+07 .* use float64"):
         to_onnx(distant, initial_types=types)
 
 
@@ -351,7 +355,7 @@ def test_labels_that_onnx_has_and_those_that_it_has_not(run):
         model = NAGClassifier(**QUICK).fit(X, labels[y])
         assert np.array_equal(run(to_onnx(model), X)[0], model.predict(X).astype(np.int64))
     beyond = NAGClassifier(**QUICK).fit(X, np.array([3, 2**63 + 5], dtype=np.uint64)[y])
-    with pytest.raises(ValueError, match="ONNX has labels .* the class 9223372036854775813 is neither"):
+    with pytest.raises(ValueError, match="labels in ONNX .* the class 9223372036854775813 is neither"):
         to_onnx(beyond)
 
 

@@ -91,7 +91,7 @@ def test_errors():
         CoefficientsDisplay([1.0, 2.0], ["a"])
     with pytest.raises(ValueError, match="max_features"):
         CoefficientsDisplay([1.0]).plot(max_features=0)
-    with pytest.raises(TypeError, match=r"learner of this package that has coefficients, as linear .*SGDClassifier"):
+    with pytest.raises(TypeError, match=r"estimator must be a linear learner of this package.*SGDClassifier"):
         CoefficientsDisplay.from_estimator(SGDClassifier())
-    with pytest.raises(TypeError, match=r"estimator must be a learner of this package.*SGDClassifier"):
+    with pytest.raises(TypeError, match=r"estimator must be a linear learner of this package.*SGDClassifier"):
         CoefficientsDisplay.from_estimator(OnlineBootstrap(SGDClassifier(), 2).fit([[0.0], [1.0]], [0, 1]))

@@ -197,7 +197,7 @@ def test_the_axis_of_a_search_has_the_name_of_its_parameter(pyplot):
         EtaSweepDisplay.from_sweeps(words)
     scoring = {"scoring": ["accuracy", "neg_log_loss"], "refit": "accuracy"}
     several = GridSearchCV(NAGClassifier(max_iter=1), {"eta0": [0.1, 1.0]}, cv=2, **scoring).fit(X, y)
-    with pytest.raises(ValueError, match="^the search 'NAGClassifier' has several scores; one can be drawn"):
+    with pytest.raises(ValueError, match="^the search 'NAGClassifier' has several scores; it must have one"):
         EtaSweepDisplay.from_sweeps(several)
 
 
@@ -234,7 +234,7 @@ def test_reports_are_drawn_over_rows_and_passes(pyplot):
     named = ProgressiveLossDisplay.from_reports({"a": reports[:3], "b": reports[3:]})
     assert np.array_equal(named.curves["b"], (rows, losses))
     for nothing in ([], {"a": []}):
-        with pytest.raises(ValueError, match="reports has none"):
+        with pytest.raises(ValueError, match="reports is empty"):
             ProgressiveLossDisplay.from_reports(nothing)
 
 
@@ -294,9 +294,12 @@ def test_scales_are_drawn(pyplot):
         (lambda: EtaSweepDisplay({"a": ([2, 1], [1, 1])}), "'a' must hold increasing learning rates"),
         (lambda: EtaSweepDisplay({"a": ([1, 2], [np.inf, np.nan])}), "'a' has no finite error"),
         (lambda: EtaSweepDisplay({}, tolerance=-1), "tolerance"),
-        (lambda: EtaSweepDisplay({"a": ([1], [1])}, spreads={"b": [1]}), "the spread 'b' must be of a curve"),
+        (lambda: EtaSweepDisplay({"a": ([1], [1])}, spreads={"b": [1]}), "the spread 'b' must be that of a curve"),
         (lambda: EtaSweepDisplay({"a": ([1], [1])}, spreads={"a": [1, 2]}), "one number for each error"),
-        (lambda: EtaSweepDisplay.from_estimator(NAGRegressor(), *DIABETES, metric="error"), "has no metric"),
+        (
+            lambda: EtaSweepDisplay.from_estimator(NAGRegressor(), *DIABETES, metric="error"),
+            "it must be .loss. for the sweep",
+        ),
         (
             lambda: EtaSweepDisplay.from_sweeps([], metric="r2"),
             "'metric' parameter must be one of 'error', 'loss'. Got 'r2' instead",
@@ -351,7 +354,7 @@ def test_names_with_dollars_are_no_formulas(pyplot):
 def test_learners_without_validation_losses_are_told_which_have_them():
     hedge = HedgeClassifier([("a", NAGClassifier())]).fit(*CANCER)
     with pytest.raises(
-        ValueError, match="'HedgeClassifier' has no .* of linear learners, and max_iter='auto' of NAGCe"
+        ValueError, match="'HedgeClassifier' has no .* for linear learners, and with max_iter='auto' for NAGCe"
     ):
         ValidationLossDisplay.from_estimator(hedge)
 

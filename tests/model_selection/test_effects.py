@@ -99,7 +99,7 @@ def test_of_products_a_column_has_its_square_and_a_pair_its_product():
     expected = 2 * np.outer(x - 5, z - 5)
     np.testing.assert_allclose(effect, expected - expected.mean(), atol=0.3)
     products = make_online_pipeline(OnlineProducts(), NAGRegressor()).partial_fit(Z, squares)
-    with pytest.raises(TypeError, match="a pipeline of products alone"):
+    with pytest.raises(TypeError, match="estimator has only products"):
         EffectsDisplay.effects_of(products)
 
 
@@ -257,7 +257,7 @@ def test_steps_before_give_columns_and_names(steps):
     ((name, expected),) = EffectsDisplay.effects_of(alone, [place]).items()
     assert name == f"x{place}"
     np.testing.assert_array_equal(effects["b"], expected)
-    with pytest.raises(ValueError, match="features has 'word=low', which is no column with a curve or cells"):
+    with pytest.raises(ValueError, match="features has 'word=low', which is not a column with a curve or cells"):
         EffectsDisplay.effects_of(model, ["word=low"])
 
 
@@ -320,8 +320,8 @@ def test_columns_without_a_value_are_none_of_the_largest():
 def test_errors():
     model = NAGCellsRegressor(**SMALL, columns=[0]).partial_fit(X, Y)
     for features, message in (
-        ([1], "features has 1, which is no column with a curve or cells"),
-        (["age"], "features has 'age', which is no column"),
+        ([1], "features has 1, which is not a column with a curve or cells"),
+        (["age"], "features has 'age', which is not a column"),
         ([(0,)], "neither a column nor a pair"),
         ([(0, 0)], "neither a column nor a pair"),
     ):
@@ -334,7 +334,7 @@ def test_errors():
     with pytest.raises(ValueError, match="target must name one of 2 outputs"):
         EffectsDisplay.effects_of(NAGCellsRegressor(**SMALL).partial_fit(X, np.column_stack([Y, Y])))
     for other in (NAGRegressor(), make_pipeline(SGDRegressor()), make_pipeline(NAGRegressor())):
-        with pytest.raises(TypeError, match="effects are read of NAGCellsClassifier"):
+        with pytest.raises(TypeError, match="estimator must be NAGCellsClassifier"):
             EffectsDisplay.effects_of(other.fit(X, Y))
     with pytest.raises(TypeError, match="got NAGRegressor"):
         EffectsDisplay.effects_of(other)

@@ -70,7 +70,7 @@ def test_several_outputs():
 
 def test_where_there_are_none():
     for learner, y, options in ((NAGClassifier(), Y > 100, {}), (NAGRegressor(), Y, {"delay": 1})):
-        with pytest.raises(ValueError, match="coverage is for linear regressors"):
+        with pytest.raises(ValueError, match="coverage needs a linear regressor"):
             progressive_validation(learner, X, y, coverage=0.9, **options)
 
 

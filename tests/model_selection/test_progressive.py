@@ -241,7 +241,7 @@ def test_curve():
         (NAGClassifier(), {"batch_size": 0}, ValueError, "batch_size"),
         (NAGClassifier(), {"delay": -1}, ValueError, "delay"),
         (SGDClassifier(), {"delay": 569, "batch_size": 50}, ValueError, "nothing to score: all 569 rows"),
-        (NAGClassifier(), {"curve_at": [3, 2]}, ValueError, "curve_at must hold whole numbers of rows, increasing"),
+        (NAGClassifier(), {"curve_at": [3, 2]}, ValueError, "curve_at must hold increasing whole numbers of rows"),
         (NAGClassifier(), {"curve_at": [0.5]}, ValueError, "curve_at"),
         (NAGClassifier(), {"sample_weight": [1.0]}, ValueError, "inconsistent numbers of samples"),
     ],

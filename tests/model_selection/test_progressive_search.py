@@ -149,7 +149,7 @@ def test_a_candidate_that_fails_leaves():
     X, y = DIABETES
     grid = [{"eta0": [1.0]}, {"eta0": [1e9], "normalization": [None], "adaptive": [False], "importance_aware": [False]}]
     found = ProgressiveSearch(NAGRegressor(target_normalization=None, clip=None), grid, min_rows=10**6)
-    with pytest.warns(FitFailedWarning, match="left the search after 0 rows, as it failed: these rows made the model"):
+    with pytest.warns(FitFailedWarning, match="failed after 0 rows and left the search: these rows made the model"):
         found.fit(X * 1e100, y)
     assert found.n_candidates_ == 1
     assert found.best_params_ == {"eta0": 1.0}
@@ -186,7 +186,7 @@ def test_what_cannot_be_used():
     ]:
         with pytest.raises(ValueError, match=message):
             search(**options).fit(X, y)
-    with pytest.raises(ValueError, match="needs candidates that all have predict_proba; use 'zero_one'"):
+    with pytest.raises(ValueError, match="needs predict_proba in all candidates; use 'zero_one'"):
         ProgressiveSearch(NAGClassifier(), {"loss": ["hinge", "log_loss"]}, loss="log_loss").fit(X, y)
     with pytest.raises(ValueError, match="classes must be passed on the first call"):
         search().partial_fit(X, y)
@@ -304,7 +304,7 @@ def test_a_list_of_estimators(rng):
 def test_what_is_no_estimator_is_refused(estimator):
     with pytest.raises(TypeError, match="estimator must be a classifier or regressor with partial_fit, or a list"):
         ProgressiveSearch(estimator, {}).fit([[0.0], [1.0]], [0, 1])
-    with pytest.raises(ValueError, match="estimator has classifiers and regressors"):
+    with pytest.raises(ValueError, match="estimator has both classifiers and regressors"):
         ProgressiveSearch([NAGClassifier(), NAGRegressor()]).fit([[0.0], [1.0]], [0, 1])
 
 
@@ -415,7 +415,7 @@ def test_several_estimators_stay_what_they_were(rng):
 
 def test_nothing_to_try_and_nothing_to_learn():
     X, y = np.ones((3, 2)), np.array([0, 1, 0])
-    with pytest.raises(ValueError, match="param_grid is an empty list: there is no setting to try"):
+    with pytest.raises(ValueError, match="param_grid is an empty list; it must hold a setting to try"):
         ProgressiveSearch(NAGClassifier(), []).fit(X, y)
     piped = make_online_pipeline(OnlineImputer(), NAGClassifier())
     for model in (ProgressiveSearch(piped), HedgeClassifier([("piped", piped)])):

@@ -104,7 +104,7 @@ def test_errors_of_streams(run):
         run(NAGClassifier(), X)
     with pytest.raises(ValueError, match="classes must be given for an iterable"):
         run(NAGClassifier(), cut(X, y))
-    with pytest.raises(ValueError, match="sample_weight goes with arrays"):
+    with pytest.raises(ValueError, match="sample_weight needs arrays"):
         run(NAGClassifier(), cut(X, y), classes=[0, 1], sample_weight=np.ones(len(y)))
     with pytest.raises(ValueError, match="no rows|0 rows"):
         run(NAGClassifier(), [], classes=[0, 1])
@@ -119,7 +119,7 @@ def test_batches_that_are_no_tuples_of_two_or_three(run):
             run(NAGClassifier(), [batch], classes=[0, 1])
     for row in (X[0], {"radius": 1.0}):
         with pytest.raises(
-            ValueError, match=r"target for each row; got the single one y=1\.0\. .*DataFrame\(\[row\]\)"
+            ValueError, match=r"target for each row; got the single target y=1\.0\. .*DataFrame\(\[row\]\)"
         ):
             run(NAGRegressor(), [(row, 1.0)])
 

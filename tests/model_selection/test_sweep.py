@@ -86,7 +86,7 @@ def test_a_rate_that_diverges_spoils_no_other():
             assert np.array_equal(alone.coef_, sweep.estimators[i].coef_)
             assert alone.progressive_loss_ == sweep.losses[i]
     assert sweep.best_index in (0, 2, 3)
-    with pytest.raises(ValueError, match="every one of eta0s made the model leave the range"):
+    with pytest.raises(ValueError, match="the model left the range of float64 for every one of eta0s"):
         eta_sweep(learner, X, y, [1.0, 10.0])
     with pytest.raises(ValueError, match="NaN"):
         eta_sweep(learner, np.where(X == X[5, 5], np.nan, X), y, eta0s)
@@ -96,7 +96,7 @@ def test_a_rate_that_diverges_spoils_no_other():
     ("estimator", "eta0s", "error", "match"),
     [
         (SGDClassifier(), [1.0], TypeError, "a sweep needs NAGClassifier or NAGRegressor.*got SGDClassifier"),
-        (NAGClassifier(eta0="auto"), [1.0], ValueError, 'eta0="auto" learns with several by itself'),
+        (NAGClassifier(eta0="auto"), [1.0], ValueError, 'the estimator has eta0="auto", which learns with several'),
         (NAGClassifier(), [], ValueError, "eta0s must hold at least one"),
         (NAGClassifier(), [1.0, -1.0], ValueError, "'eta0s' parameter must be a float in the range"),
         (

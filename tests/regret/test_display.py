@@ -32,9 +32,9 @@ def test_regrets_and_bounds_are_drawn():
 
 
 def test_bad_arguments():
-    with pytest.raises(ValueError, match="no regret"):
+    with pytest.raises(ValueError, match="bounds has .b., which regrets does not have"):
         RegretDisplay({"a": [1.0]}, {"b": [1.0]})
     with pytest.raises(ValueError, match="shape"):
         RegretDisplay({"a": [1.0]}, {"a": [1.0, 2.0]})
-    with pytest.raises(ValueError, match=r"the regret of 'a' has shape \(1, 2\); it is a number for each row"):
+    with pytest.raises(ValueError, match=r"the regret of 'a' has shape \(1, 2\); it must hold one number for each row"):
         RegretDisplay({"a": [[1.0, 2.0]]})

@@ -88,7 +88,7 @@ def test_without_an_intercept_rates_are_predicted_of_the_first_row():
 
 
 def test_what_cannot_be_recorded():
-    with pytest.raises(ValueError, match="the loss 'huber' has an epsilon in standard deviations"):
+    with pytest.raises(ValueError, match="the epsilon of loss='huber' is in standard deviations"):
         record(ScaleInvariantRegressor(), *load_diabetes(return_X_y=True))
     with pytest.raises(ValueError, match="two classes"):
         record(NAGClassifier(), *load_iris(return_X_y=True))
@@ -171,7 +171,7 @@ def test_units_are_within_the_range():
 
 def test_weights_of_another_length_are_refused():
     run = record(NAGRegressor(), np.arange(12.0).reshape(6, 2), np.arange(6.0))
-    with pytest.raises(ValueError, match=r"^u must have a weight for each of 3 columns.*; it has shape \(2,\)\.$"):
+    with pytest.raises(ValueError, match=r"^u must have one weight for each of 3 columns.*; it has shape \(2,\)\.$"):
         run.regret([1.0, 2.0])
     assert run.regret(np.zeros((4, 3))).shape == (4, 6)
     for bound, *more in (
@@ -186,5 +186,5 @@ def test_weights_of_another_length_are_refused():
         (least_squares_bound, 1.0),
     ):
         assert bound(run, np.ones(3), *more).shape == (6,)
-        with pytest.raises(ValueError, match="^u must have a weight for each of 3 columns"):
+        with pytest.raises(ValueError, match="^u must have one weight for each of 3 columns"):
             bound(run, [0.5, 0.5], *more)

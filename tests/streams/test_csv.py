@@ -133,7 +133,7 @@ def test_rows_in_front_of_a_bad_one_have_been_read(csv_file):
 @pytest.mark.parametrize(("text", "n_fields"), [("1,2", 2), ("1,2,3,4", 4), ("1", 1)])
 def test_a_row_of_another_length_is_named(text, n_fields, csv_file, blocks):
     path = csv_file("\n".join([*lines(row_51=text), "", ""]))
-    message = rf"rows\.csv cannot be read: its data row 51 has {n_fields} fields, where its header has 3\."
+    message = rf"rows\.csv cannot be read: its data row 51 has {n_fields} fields, but its header has 3\."
     with pytest.raises(ValueError, match=message):
         list(read_batches(path, "y"))
 
@@ -336,9 +336,9 @@ def test_frames_have_columns_as_they_are(csv_file):
     assert [X.column(i).to_pylist()[0] for i in range(4)] == ["01234", pd.Timestamp("2024-02-29").date(), None, 1.0]
     assert X.column(3).to_pylist() == [1.0, None]
     assert batches.head().equals(batches.head(1))
-    with pytest.raises(TypeError, match="these batches are no tables"):
+    with pytest.raises(TypeError, match="these batches are not tables"):
         read_batches(path, "y", columns=["zip"]).head()
-    with pytest.raises(ValueError, match="do not go together"):
+    with pytest.raises(ValueError, match="transformer must be None with frames=True"):
         read_batches(path, "y", frames=True, transformer=Kept())
 
 
@@ -462,7 +462,7 @@ def test_words_that_are_no_column(csv_file, columns):
 def test_a_stray_word_among_numbers_is_told_of(csv_file):
     lines = [f"{i / 7},{i % 2}" for i in range(500)]
     path = csv_file("\n".join(["a,y", *lines[:400], "oops,1", *lines[400:]]))
-    with pytest.warns(UserWarning, match="column 'a' holds words, as it has 'oops' beside numbers"):
+    with pytest.warns(UserWarning, match="column 'a' holds words, because it has 'oops' among its numbers"):
         list(read_batches(path, "y"))
     with pytest.warns(UserWarning, match="oops") as told:
         list(read_batches(path, "y", batch_size=200))

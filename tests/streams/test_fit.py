@@ -291,11 +291,11 @@ def test_a_damaged_checkpoint_is_refused(tmp_path):
         damaged = bytearray(content)
         damaged[position] ^= 1 << position % 8
         path.write_bytes(damaged)
-        with pytest.raises(ValueError, match="model is no checkpoint, or a damaged one"):
+        with pytest.raises(ValueError, match="model is not a checkpoint, or is damaged"):
             _load(path, settings)
     for length in (*range(0, len(content), 97), len(content) - 1):
         path.write_bytes(content[:length])
-        with pytest.raises(ValueError, match="model is no checkpoint, or a damaged one"):
+        with pytest.raises(ValueError, match="model is not a checkpoint, or is damaged"):
             fit_stream(NAGClassifier(), rows, **options)
 
 
@@ -305,7 +305,7 @@ def test_pickles_that_are_no_checkpoints(thing, digest, tmp_path, capsys):
     pickled = pickle.dumps(thing)
     path = tmp_path / "model"
     path.write_bytes(pickled + hashlib.sha256(pickled).digest() * digest)
-    with pytest.raises(ValueError, match="model is no checkpoint, or a damaged one"):
+    with pytest.raises(ValueError, match="model is not a checkpoint, or is damaged"):
         fit_stream(NAGClassifier(), [(X, Y)], classes=[0, 1], checkpoint=path)
     assert digest or not capsys.readouterr().out  # without one nothing is unpickled
 
@@ -325,9 +325,11 @@ def test_a_checkpoint_knows_the_steps(tmp_path):
     fit(scaler_of(1), FunctionTransformer(np.abs))
     fit(scaler_of(1), FunctionTransformer(np.abs))
     for other in ((scaler_of(2), FunctionTransformer(np.abs)), (scaler_of(1), FunctionTransformer(np.sqrt)), ()):
-        with pytest.raises(ValueError, match="model is the checkpoint of another run: its setting 'steps' was another"):
+        with pytest.raises(
+            ValueError, match="model is the checkpoint of another run: its setting 'steps' was different"
+        ):
             fit(*other)
-    with pytest.raises(ValueError, match="its setting 'parameter constraint' was another one"):
+    with pytest.raises(ValueError, match="its setting 'parameter constraint' was different"):
         fit(scaler_of(1), FunctionTransformer(np.abs), classifier=NAGClassifier(constraint=L2Ball(3.0)))
     with pytest.raises(ValueError, match="its setting 'learner' was .*NAGClassifier.*; now it is .*ScaleInvariant"):
         fit(scaler_of(1), FunctionTransformer(np.abs), classifier=ScaleInvariantClassifier())
@@ -417,7 +419,7 @@ def test_a_file_that_was_mended(suffix, shuffle_buffer, tmp_path):
         with pytest.raises(ValueError, match="cannot be read"):
             fit(broken, **checkpointed)
         with pytest.raises(
-            ValueError, match="'sizes of files' was .* begin anew. If rows .* changed_files=True goes on"
+            ValueError, match="'sizes of files' was .* start again. If rows .* changed_files=True resumes"
         ):
             fit(mended, **checkpointed)
         model = fit(mended, **checkpointed, changed_files=True)
@@ -444,7 +446,7 @@ def test_checkpoints_of_other_batches(tmp_path):
         ("columns", ["b", "a"], r"'columns' was \['a', 'b'\]; now it is \['b', 'a'\]"),
         ("sample_weight", "c", "'sample_weight' was None; now it is 'c'"),
         ("n_hashed", 8, "'n_hashed' was 65536; now it is 8"),
-        ("transformer", StandardScaler().fit(frame[["c", "d"]].to_numpy()), "'transformer' was another one"),
+        ("transformer", StandardScaler().fit(frame[["c", "d"]].to_numpy()), "'transformer' was different"),
     ]:
         with pytest.raises(ValueError, match=f"is the checkpoint of another run: its setting {message}"):
             fit_stream(NAGClassifier(), read_batches(frame, **{**given, name: value}), **options)
@@ -520,9 +522,9 @@ class OnlyOnce:
     [
         ({"passes": 0}, "passes"),
         ({"shuffle_buffer": -1}, "shuffle_buffer"),
-        ({"batches": iter([]), "passes": 2}, "passes=2 needs batches that can begin anew"),
-        ({"batches": Batches(lambda: iter([]), None, False), "passes": 2}, "can begin anew"),
-        ({"batches": OnlyOnce(), "passes": 2}, "passes=2 needs .* begin anew; there were no rows in pass 2"),
+        ({"batches": iter([]), "passes": 2}, "passes=2 needs batches that can start again"),
+        ({"batches": Batches(lambda: iter([]), None, False), "passes": 2}, "can start again"),
+        ({"batches": OnlyOnce(), "passes": 2}, "passes=2 needs .* start again; there were no rows in pass 2"),
         ({"batches": []}, "there are no rows"),
         ({"batches": [], "passes": 2}, "there are no rows"),
         ({"classes": None}, "classes must be given"),

@@ -306,7 +306,7 @@ def test_whole_numbers_that_turn_fractional(tmp_path, monkeypatch):
         ({"source": FRAME, "target": ["a", 3]}, TypeError, r"target is \['a', 3\]; it must be the name"),
         ({"source": FRAME, "delimiter": ";;"}, ValueError, "delimiter is ';;'; it must be one ASCII character"),
         ({"source": FRAME, "delimiter": ""}, ValueError, "delimiter is ''; it must be one ASCII character"),
-        ({"source": FRAME, "delimiter": '"'}, ValueError, "such as ';', and no quote or line end"),
+        ({"source": FRAME, "delimiter": '"'}, ValueError, "such as ';', but not a quote or line end"),
         ({"source": FRAME, "target": ["a", "b", "a"]}, ValueError, "target has 'a' twice; each column is named once"),
         ({"source": FRAME, "target": []}, TypeError, r"target is \[\]; it must be the name of a column, a list"),
         ({"source": FRAME, "target": "a", "sample_weight": "a"}, ValueError, "sample_weight is 'a', which is target"),
@@ -473,7 +473,7 @@ def test_the_first_table_settles_the_order_of_columns(make, columns, tmp_path):
         (
             pd.DataFrame({"a": [1.0], "b": 1.0, "y": 0, "c": 1}),
             None,
-            "has a column 'c', which is no feature of the fir",
+            "has a column 'c', which the first table does n",
         ),
         (
             pd.DataFrame({"a": [1.0], "b": "x", "y": 0}),
@@ -501,7 +501,7 @@ def test_tables_with_other_columns_are_handed_on_where_that_is_asked_for():
     batches = read_batches(frames, "y", frames=True, mismatch="fill")
     assert [X.column_names for X, _ in batches] == [["a"], ["b"]]
     assert batches.head().to_pydict() == {"a": [1.0, None], "b": [None, "x"]}
-    with pytest.raises(ValueError, match="mismatch='fill' needs frames=True, and no columns"):
+    with pytest.raises(ValueError, match="mismatch='fill' needs frames=True and columns=None"):
         read_batches(frames, "y", mismatch="fill")
     assert batches.settings["mismatch"] == "fill"  # by which a checkpoint tells these rows from others
     assert "mismatch" not in read_batches(frames, "y", frames=True).settings  # as in those of earlier versions
@@ -588,7 +588,7 @@ def test_errors_of_files(tmp_path, monkeypatch):
             list(read_batches(tmp_path / "bad.svm", n_features=2))
     with pytest.raises(ValueError, match="have no names"):
         read_batches(tmp_path / "rows.svm", "y", n_features=1)
-    with pytest.raises(ValueError, match=r"rows\.xls has a name that says no format"):
+    with pytest.raises(ValueError, match=r"rows\.xls has a name that does not show its format"):
         read_batches(tmp_path / "rows.xls", "y")
     with pytest.raises(ValueError, match="several formats: csv, svmlight"):
         read_batches([tmp_path / "rows.svm", csv_file(tmp_path)], "y")
@@ -626,7 +626,9 @@ def test_a_frame_with_complex_numbers():
 
 def test_texts_are_hashed_with_a_warning():
     frame = pd.DataFrame({"note": [f"a good film {i}" for i in range(300)], "town": [f"t{i}" for i in range(300)]})
-    with pytest.warns(UserWarning, match="column 'note' holds texts, .* read frames=True, and let prepare") as caught:
+    with pytest.warns(
+        UserWarning, match="column 'note' holds texts, .* read with frames=True and make a pipeline with prepare"
+    ) as caught:
         for _ in read_batches([frame], batch_size=150):
             pass
     assert len(caught) == 1
@@ -635,7 +637,7 @@ def test_texts_are_hashed_with_a_warning():
 @pytest.mark.parametrize(
     ("bad", "match"),
     [
-        ("9007199254740993", "it has the target 9007199254740993, a whole number that float64 does not"),
+        ("9007199254740993", "it has the target 9007199254740993, a whole number that float64 cannot"),
         (" +9007199254740993", "it has the target 9007199254740993"),
         ("inf", "the target is infinite: targets must be finite"),
         ("-1e999", "the target is infinite"),

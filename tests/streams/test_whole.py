@@ -42,7 +42,7 @@ def test_a_checkpoint_that_cannot_be_written_is_told_before_the_first_row(place,
         write(tmp_path / place)
     assert caught.value.filename == str(tmp_path / place)
     if place in ("folder", "pipe"):
-        with pytest.raises(ValueError, match=f"{place} is no checkpoint: it is a folder, or something else"):
+        with pytest.raises(ValueError, match=f"{place} is not a checkpoint: it is a folder, or not a regular file"):
             learn(tmp_path / place, not_read())
     else:
         with pytest.raises(OSError, match="cannot be written") as caught:
