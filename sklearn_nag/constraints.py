@@ -32,7 +32,7 @@ class _Set:
                 object.__setattr__(self, "radius", float(self.radius))
 
     def project(self, point: ArrayLike, metric: ArrayLike | None = None) -> np.ndarray:
-        """Find the point of the set that is nearest to a given one.
+        """Return the point of the set that is nearest to a given one.
 
         Parameters
         ----------
@@ -44,15 +44,15 @@ class _Set:
         Returns
         -------
         ndarray of shape (n,)
-            The nearest point; that which was given, where it is in the set.
+            The nearest point; the given point itself if it is in the set.
 
         Raises
         ------
         TypeError
-            For a point or a metric that is no array of real numbers.
+            For a point or metric that is not an array of real numbers.
         ValueError
-            For a radius that is not positive and finite, and for a point or a metric of another shape or with entries
-            that it must not have.
+            For a radius that is not positive and finite, and for a point or metric of the wrong shape or with invalid
+            entries.
         """
         radius = self.radius
         if not (isinstance(radius, float) and 0 < radius < np.inf):
@@ -113,19 +113,20 @@ def _vector(name, values):
 
 @dataclass(frozen=True)
 class L2Ball(_Set):
-    """``sum u_i^2 <= radius^2``.
+    """L2 ball, ``sum u_i^2 <= radius^2``, for the unit-free weights ``u = coef_ * scale_``.
 
-    A projection takes time in proportion to the number of weights: it divides all of them by one number or, where steps
-    are adaptive, each by ``1 + lambda / sqrt(H_i)``, with ``lambda`` by Newton's method.
+    A projection takes time in proportion to the number of weights. It divides all of them by one number or, with
+    adaptive steps, each by ``1 + lambda / sqrt(H_i)``, with ``lambda`` found by Newton's method.
 
     Parameters
     ----------
     radius : float
-        Positive, in the unit of the target or, where a regressor learns that, in standard deviations of it.
+        Radius, positive. It is in the unit of the target or, for a regressor that learns this unit, in standard
+        deviations of the target.
 
     See Also
     --------
-    WeightedL1Ball : The set of the theorems of normalized online learning.
+    WeightedL1Ball : The set in the theorems of normalized online learning.
 
     Examples
     --------
@@ -157,20 +158,21 @@ class L2Ball(_Set):
 
 @dataclass(frozen=True)
 class WeightedL1Ball(_Set):
-    """``sum |u_i| <= radius``, which in raw units is ``sum scale_i |w_i| <= radius``.
+    """L1 ball, ``sum |u_i| <= radius``, which in raw units is ``sum scale_i |w_i| <= radius``.
 
-    It is the set of the theorems of Ross, Mineiro and Langford [1]_: a bound on predictions where scales are the
-    largest values. A projection moves weights towards 0 by ``lambda / metric_i`` and leaves zeros; it sorts those that
-    stay [2]_.
+    This is the set in the theorems of Ross, Mineiro and Langford [1]_. It bounds predictions if scales are the largest
+    values. A projection moves weights towards 0 by ``lambda / metric_i`` and makes some of them exactly 0; it sorts the
+    others [2]_.
 
     Parameters
     ----------
     radius : float
-        Positive, in the unit of the target or, where a regressor learns that, in standard deviations of it.
+        Radius, positive. It is in the unit of the target or, for a regressor that learns this unit, in standard
+        deviations of the target.
 
     See Also
     --------
-    Simplex : The same for weights that are not negative.
+    Simplex : The same sum for nonnegative weights.
 
     References
     ----------
@@ -196,16 +198,17 @@ class WeightedL1Ball(_Set):
 
 @dataclass(frozen=True)
 class Simplex(_Set):
-    """``u_i >= 0`` and ``sum u_i = radius``: weights of a mixture, times ``radius``.
+    """Simplex, ``u_i >= 0`` and ``sum u_i = radius``: the weights of a mixture, times ``radius``.
 
     Parameters
     ----------
     radius : float, default=1.0
-        Positive, in the unit of the target or, where a regressor learns that, in standard deviations of it.
+        Sum of the weights, positive. It is in the unit of the target or, for a regressor that learns this unit, in
+        standard deviations of the target.
 
     See Also
     --------
-    WeightedL1Ball : The same for weights of any sign, and sums up to ``radius``.
+    WeightedL1Ball : Weights of any sign, with absolute values that sum to at most ``radius``.
 
     References
     ----------
@@ -227,20 +230,20 @@ class Simplex(_Set):
 
 @dataclass(frozen=True, eq=False)
 class Box:
-    """``low <= w_i <= high`` for the weights in raw units, ``coef_``, each in the unit of its own column.
+    """Bounds on each weight, ``low <= w_i <= high``, for the entries of ``coef_`` in the units of their columns.
 
-    A projection cuts each weight off at its bounds, whatever the metric, so a sparse row touches its own columns alone.
+    A projection clips each weight to its bounds, whatever the metric, so a sparse row affects only its own columns.
 
     Parameters
     ----------
     low : float or array-like of shape (n_features,), default=-inf
-        The least that each weight may be; ``-inf`` for no bound. Estimators take none above 0.
+        Lower bound of each weight; ``-inf`` for no bound. For estimators, it must not be above 0.
     high : float or array-like of shape (n_features,), default=inf
-        The largest that each weight may be; ``inf`` for no bound. Estimators take none below 0.
+        Upper bound of each weight; ``inf`` for no bound. For estimators, it must not be below 0.
 
     See Also
     --------
-    WeightedL1Ball : A bound on the sum of the sizes of all weights.
+    WeightedL1Ball : A bound on the sum of the absolute values of all weights.
 
     Examples
     --------
@@ -260,57 +263,57 @@ class Box:
                 object.__setattr__(self, name, _bound(getattr(self, name)))
 
     def check(self, n: int | None = None) -> None:
-        """Raise unless there are weights between the bounds.
+        """Raise an error unless the bounds are valid.
 
         Parameters
         ----------
         n : int, optional
-            Number of the weights; any by default.
+            Number of weights; any by default.
 
         Raises
         ------
         ValueError
-            For bounds that are no real numbers, or NaN, or of which the lower one is above the other, and for arrays
-            of another length.
+            For bounds that are not real numbers or are NaN, for a lower bound above the upper bound, and for arrays of
+            the wrong length.
         """
         ends: dict[str, Any] = {"low": self.low, "high": self.high}
         for name, end in ends.items():
             if not (isinstance(end, float) or (type(end) in (np.ndarray, np.memmap) and end.dtype == np.float64)):
-                raise ValueError(f"{name} must be a real number, or a vector of such; got {type(end).__name__}.")
+                raise ValueError(f"{name} must be a real number or a vector of these; got {type(end).__name__}.")
             if np.ndim(end) > 1 or np.isnan(end).any():
                 got = "NaN among them" if np.ndim(end) < 2 else f"an array of shape {np.shape(end)}"
                 raise ValueError(f"{name} must be a number, or a vector of numbers, that are not NaN; got {got}.")
             n = np.size(end) if n is None and np.ndim(end) else n
             if np.ndim(end) and np.size(end) != n:
-                raise ValueError(f"{name} has {np.size(end)} entries, one for each weight; it must have {n}.")
+                raise ValueError(f"{name} has {np.size(end)} entries; it must have {n}, one for each weight.")
         crossed = np.atleast_1d(np.greater(self.low, self.high))
         if crossed.any():
             place = int(np.argmax(crossed))
             low, high = (float(np.resize(end, place + 1)[place]) for end in ends.values())
-            raise ValueError(f"low must not be above high; at {place} they are {low} and {high}.")
+            raise ValueError(f"low must not be above high; at index {place} they are {low} and {high}.")
 
     def project(self, point: ArrayLike, metric: ArrayLike | None = None) -> np.ndarray:
-        """Find the point of the set that is nearest to a given one.
+        """Return the point of the set that is nearest to a given one.
 
         Parameters
         ----------
         point : array-like of shape (n,)
             Finite numbers.
         metric : array-like of shape (n,), optional
-            Positive weights of the squared differences, on which the nearest point of a box does not depend.
+            Positive weights of the squared differences; they do not affect the nearest point of a box.
 
         Returns
         -------
         ndarray of shape (n,)
-            The nearest point; that which was given, where it is in the set.
+            The nearest point; the given point itself if it is in the set.
 
         Raises
         ------
         TypeError
-            For a point or a metric that is no array of real numbers.
+            For a point or metric that is not an array of real numbers.
         ValueError
-            For bounds between which there is nothing, and for a point, a metric or bounds of other shapes or with
-            entries that they must not have.
+            For a lower bound above the upper bound, and for a point, metric or bounds of the wrong shape or with
+            invalid entries.
         """
         v, _ = _checked(point, metric)
         self.check(v.size)

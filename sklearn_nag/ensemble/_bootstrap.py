@@ -50,13 +50,13 @@ from ..preprocessing._steps import transformed
 def _is_classifier(ensemble):
     if is_classifier(ensemble._learner):
         return True
-    raise AttributeError("probabilities are for classifiers")
+    raise AttributeError("predict_proba is for classifiers")
 
 
 def _is_regressor(ensemble):
     if not is_classifier(ensemble._learner):
         return True
-    raise AttributeError("confidence_interval is for regressors; predict_proba of classifiers tells how models agree")
+    raise AttributeError("confidence_interval is for regressors; for classifiers, see predict_proba")
 
 
 def _named_weights(estimator, method, weight):
@@ -79,51 +79,53 @@ def _decisions(model, X):
 
 
 class OnlineBootstrap(LearnsInPlace, MetaEstimatorMixin, BaseEstimator):
-    """Copies of a learner that learn the same rows with random weights: standard errors, intervals and majorities.
+    """Copies of a learner, trained on randomly weighted rows, for standard errors, intervals and averaged predictions.
 
-    Beside the learner itself, ``n_models`` copies learn each row with a weight drawn from the exponential distribution,
-    of mean 1 and variance 1. Where the learner is an average of stochastic gradient descent, the copies differ from it
-    as it differs from the truth, in the limit of many rows [1]_. A weight depends on the seed, the shard, the copy and
-    the number of the row alone, so no cut of a stream changes a result, and shards are independent.
+    In addition to the learner itself, ``n_models`` copies learn each row with a weight drawn from the exponential
+    distribution, which has mean 1 and variance 1. For a learner that averages stochastic gradient descent, the copies
+    differ from it as it differs from the truth, in the limit of many rows [1]_. A weight depends only on the seed, the
+    shard, the copy and the number of the row. Results therefore do not depend on how a stream is cut, and shards are
+    independent.
 
     Parameters
     ----------
     estimator : estimator
-        Classifier or regressor whose `fit` or `partial_fit` takes ``sample_weight``; or a Pipeline that ends with one.
-        With metadata routing its steps must request the weights.
+        Classifier or regressor whose `fit` or `partial_fit` takes ``sample_weight``, or a Pipeline that ends with one.
+        With metadata routing, its steps must request the weights.
     n_models : int, default=20
-        How many copies; standard errors are off by about ``1 / sqrt(2 * n_models)`` of themselves.
+        Number of copies. The relative error of standard errors is about ``1 / sqrt(2 * n_models)``.
     random_state : int, default=0
-        The seed; also of the learner, where that has none, so that all copies shuffle alike.
+        Seed of the weights. It is also the seed of the learner, if the learner has none, so that all copies shuffle
+        alike.
     shard : int, default=0
-        Number of the shard, where several are learnt apart.
+        Number of the shard, if several shards are learnt separately.
     n_jobs : int or None, default=None
-        Threads over which the copies are spread, as joblib counts them. No result depends on it.
+        Number of threads for the copies, as in joblib. Results do not depend on it.
 
     Attributes
     ----------
     estimator_ : estimator
-        The learner, whose rows have the weights they come with.
+        The learner itself, trained with the original weights of the rows.
     estimators_ : list of estimator
         The copies.
     n_rows_ : int
-        Rows learnt.
+        Number of rows learnt.
     classes_ : ndarray of shape (n_classes,)
         The classes, for classifiers.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, where the input had them.
+        Names of the features, if the input had them.
 
     See Also
     --------
-    NAGRegressor.predict_interval : Intervals for targets, from one model.
+    NAGRegressor.predict_interval : Intervals for targets, from a single model.
 
     Notes
     -----
-    Standard errors tell how far weights may be off for want of rows, not whether a linear model is right. They are good
-    where rows are many for the features (thousands and more), and the learner is near the end of its way. See
-    :doc:`/how_sure` for what was measured, and where not to use them.
+    Standard errors show the uncertainty of weights due to a limited number of rows, not whether a linear model is
+    right. They are reliable with many rows for the number of features (thousands and more) and a learner that has
+    nearly converged. See :doc:`/how_sure` for measurements and for cases in which not to use them.
 
     References
     ----------
@@ -177,7 +179,7 @@ class OnlineBootstrap(LearnsInPlace, MetaEstimatorMixin, BaseEstimator):
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Targets.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows, not negative; 1 by default.
+            Nonnegative weights of the rows; 1 by default.
 
         Returns
         -------
@@ -203,9 +205,9 @@ class OnlineBootstrap(LearnsInPlace, MetaEstimatorMixin, BaseEstimator):
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Targets.
         classes : array-like of shape (n_classes,), optional
-            All classes that will ever come; for classifiers, at the first call.
+            All classes that can ever occur; for classifiers, at the first call.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows, not negative; 1 by default.
+            Nonnegative weights of the rows; 1 by default.
 
         Returns
         -------
@@ -324,7 +326,7 @@ class OnlineBootstrap(LearnsInPlace, MetaEstimatorMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            As the targets were.
+            Predictions, with the shape of the targets.
         """
         check_fitted(self)
         if is_classifier(self._learner):
@@ -334,7 +336,7 @@ class OnlineBootstrap(LearnsInPlace, MetaEstimatorMixin, BaseEstimator):
     @available_if(_is_classifier)
     @between_calls
     def predict_proba(self, X: Rows) -> np.ndarray:
-        """Mean of the probabilities of the copies; the shares of their votes, where they have no probabilities.
+        """Mean of the probabilities of the copies, or the shares of their votes if they have no probabilities.
 
         Parameters
         ----------
@@ -354,26 +356,29 @@ class OnlineBootstrap(LearnsInPlace, MetaEstimatorMixin, BaseEstimator):
     @available_if(_is_regressor)
     @between_calls
     def confidence_interval(self, X: Rows, coverage: float | ArrayLike = 0.9) -> np.ndarray:
-        """Interval for the best linear prediction of each row, by how far the predictions of the copies are apart.
+        """Interval for the best linear prediction of each row, from the spread of the copies' predictions.
 
-        It grows smaller with more rows. The target itself is farther off: see `NAGRegressor.predict_interval`. Unlike
-        predictions these are not clipped to the range of the targets: a row far from all others has a wide interval.
-        Those of mixtures are within the clips of their members; clipped are also those of learners that are wrapped, in
-        a TransformedTargetRegressor or MultiOutputRegressor. With ``loss="poisson"``, ``"gamma"`` and ``"tweedie"`` of
-        linear learners it is the interval of the logarithm, exponentiated.
+        It shrinks as rows are added. It is not an interval for the target, which varies more: see
+        `NAGRegressor.predict_interval`. With ``loss="poisson"``, ``"gamma"`` and ``"tweedie"`` of linear learners, it
+        is the interval of the logarithm, exponentiated.
+
+        Unlike `predict`, these intervals are not clipped to the range of the targets, so a row far from all others has
+        a wide interval. Exceptions are mixtures, whose members clip, and learners wrapped in a
+        TransformedTargetRegressor or MultiOutputRegressor.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows.
         coverage : float or array-like of shape (n_coverages,), default=0.9
-            Probability that an interval holds the best linear prediction, between 0 and 1; or several.
+            Probability that an interval contains the best linear prediction, between 0 and 1; or several such
+            probabilities.
 
         Returns
         -------
         ndarray of shape (n_samples, 2) or (n_samples, n_outputs, 2)
-            Lower and upper ends, infinite before two rows, of any weight, are learnt; for several
-            coverages (..., 2, n_coverages).
+            Lower and upper ends; for several coverages, of shape (..., 2, n_coverages). Ends are infinite until two
+            rows, of any weight, have been learnt.
         """
         coverages = check_coverage(coverage)
         check_fitted(self)
@@ -392,24 +397,24 @@ class OnlineBootstrap(LearnsInPlace, MetaEstimatorMixin, BaseEstimator):
 
     @between_calls
     def coefficients(self, feature_names: ArrayLike | None = None, *, as_frame: bool | Literal["auto"] = "auto") -> Any:
-        """Make a table of the weights of the features, as `NAGRegressor.coefficients`, with their standard errors.
+        """Return the table of `NAGRegressor.coefficients` with standard errors of the weights.
 
         Parameters
         ----------
         feature_names : array-like of str of shape (n_features,), optional
             Names of the features.
         as_frame : bool or "auto", default="auto"
-            Whether to return a pandas DataFrame; ``"auto"``: where pandas is installed.
+            Whether to return a pandas DataFrame; ``"auto"``: if pandas is installed.
 
         Returns
         -------
         DataFrame or Bunch
-            The columns of the learner's table, and ``standard_error``, in the unit of ``weight``.
+            The columns of the learner's table and ``standard_error``, in the unit of ``weight``.
 
         Raises
         ------
         AttributeError
-            For a learner of another package, which has no such table.
+            For a learner from another package, which has no such table.
         """
         check_fitted(self)
         names = _learner_and_names(self.estimator_)[1] if feature_names is None else feature_names
@@ -444,11 +449,11 @@ class OnlineBootstrap(LearnsInPlace, MetaEstimatorMixin, BaseEstimator):
 
     @property
     def feature_names_in_(self) -> np.ndarray:
-        """Names of the features, where the input had them."""
+        """Names of the features, if the input had them."""
         return self._of_learner("feature_names_in_")
 
     def score(self, X: Rows, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Accuracy or, for regression, R² of `predict`; D² for a learner whose own score that is.
+        """Accuracy or, for regression, R² of `predict`; D² for a learner whose own score is D².
 
         Parameters
         ----------

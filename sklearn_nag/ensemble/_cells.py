@@ -41,74 +41,77 @@ from ._mixture import LARGEST, added_up
 
 _DOCS = HEDGE | entries("""
 columns : "auto" or list, default="auto"
-    Which columns get curves and cells: a list of places, of names or patterns of names, or of True and False for each
-    column. ``"auto"`` takes all columns of arrays and data frames. Of sparse rows it takes those that
-    `set_numeric_columns` names, as an `OnlinePipeline` of a data frame does, and else none, with a warning: then there
-    are lines alone. The other columns have a line each. The same columns are multiplied.
+    Columns that get curves and cells and that are multiplied: a list of positions, of names or name patterns, or of
+    booleans for each column. The others are only in the lines. ``"auto"`` takes all columns of arrays and data frames.
+    Of sparse rows, it takes those named by `set_numeric_columns`, which an `OnlinePipeline` on a data frame calls, or
+    else none, with a warning: then there are only lines.
 n_knots : int, default=21
-    Of the curve of a column; see `sklearn_nag.preprocessing.OnlineCurves`.
+    Number of knots of each column's curve; see `sklearn_nag.preprocessing.OnlineCurves`.
 n_trees : int, default=300
-    Random partitions; time is in proportion. See `sklearn_nag.preprocessing.OnlineCells`.
+    Number of random partitions; time is in proportion to it. See `sklearn_nag.preprocessing.OnlineCells`.
 depth : int, default=7
-    Of these, as long as there are no finer ones.
+    Depth of these partitions, until finer ones join.
 max_columns : int, default=2**20
-    How many columns all cells have at most; more are hashed.
+    Maximum number of columns for all cells; beyond it, cells are hashed.
 first_rows : int, default=300
-    Of how many rows the quantiles are taken, at which knots and cuts are. Until as many have come there are but lines
-    and products.
+    Number of rows from which the quantiles for knots and cuts are taken. Until then, there are only lines and products.
 focus_rows : int or None, default=1000
-    After how many rows, or twice ``first_rows`` where those are not fewer, a second generation of as many trees joins.
-    It cuts the columns that have mattered in the first one more often, at quantiles of all of these rows, which are
-    kept until then. A third one joins after five times as many, and from 40 times as many on finer ones, where losses
-    go on falling. None is for never, which takes half of the time.
+    Number of rows after which a second generation of as many trees joins; twice ``first_rows`` if it is not larger than
+    ``first_rows``. The second generation cuts the columns that have mattered most in the first one more often, at
+    quantiles of all of these rows, which are kept until then. A third generation joins after five times as many rows.
+    From 40 times as many on, finer ones join if losses keep falling. None: no generation joins, which halves the time.
 half_life : float, "auto", tuple of float or None, default=None
-    Of all learners, for streams that change their nature: see `NAGClassifier`. With ``"auto"`` those of cells mix but
-    two beside infinity, of about as many rows as a tree has cells, and of eight times as many; it takes about two and a
-    half times as long as None. Regressors mix learners by losses that count half after four half-lives, with several
-    after four times the middle one: with ``"auto"`` after 1,280.
+    Half-life of all learners, for streams that change: see `NAGClassifier`. With ``"auto"``, cells mix only two
+    half-lives besides infinity: about as many rows as a tree has cells, and eight times as many. This takes about two
+    and a half times as long as None. Regressors mix learners by losses whose influence halves after four half-lives;
+    with several, after four times the middle one (with ``"auto"``, 1,280 rows).
 half_life_ : ndarray of shape (n_half_lives,) or (n_targets, n_half_lives)
-    How much each half-life is trusted, with ``half_life="auto"``: the mean of its shares in all learners, by
-    ``weights_``.
+    Share of each half-life in predictions, with ``half_life="auto"``: the mean of its shares in all learners, weighted
+    by ``weights_``.
 half_lives_ : ndarray of shape (n_half_lives,)
-    These half-lives, the longest one first.
+    The half-lives that are mixed, the longest first.
 max_iter : int or "auto", default="auto"
-    Passes of `fit` over the rows. ``"auto"`` finds out how many help, up to 8, by the loss on some rows that are held
-    out, and then learns all rows in as many. All passes of a search are over 65,536 rows at most: of more than half of
-    that there is one.
+    Number of passes of `fit` over the rows. ``"auto"`` uses the loss on held-out rows to find how many passes help, up
+    to 8, and then learns all rows in as many. The search visits at most 65,536 rows in all its passes, so with more
+    than half as many rows it makes a single pass.
 weights_ : ndarray of shape (n_estimators,)
-    The share of each of ``estimators_`` in a prediction, the mean over outputs. They add up to 1.
+    Share of each of ``estimators_`` in predictions, averaged over outputs. The shares sum to 1.
 expert_losses_ : ndarray of shape (n_estimators,)
-    Mean progressive loss of each of them, over the rows but the first; NaN before. Those that sleep, or slept, have
-    that of others until they woke.
+    Mean progressive loss of each of ``estimators_``, over all rows but the first; NaN before. While an estimator is
+    asleep (see Notes), it is assigned the loss of another.
 t_ : float
-    Total weight of the rows but the first.
+    Total weight of all rows but the first.
 estimators_ : list of OnlinePipeline
-    They, fitted: ``"lines"``, ``"products"``, ``"curves"``, ``"cells"`` and, once they have joined, ``"focused"`` and
-    ``"refocused"``. ``"finer"`` cells take the place of these, and ``"late"`` ones may join for columns that vary only
-    later. There are no ``"products"`` of more than 90 columns. Regressors have ``"exact_lines"`` and
-    ``"exact_curves"``, too, as far as these have no more than 192 columns, the loss is the squared error and nothing is
-    forgotten.
+    The fitted estimators: ``"lines"``, ``"products"``, ``"curves"``, ``"cells"`` and, once they have joined,
+    ``"focused"`` and ``"refocused"``. ``"finer"`` cells replace these, and ``"late"`` ones may join for columns that
+    begin to vary later. There are no ``"products"`` for more than 90 columns. Regressors also have ``"exact_lines"``
+    and ``"exact_curves"``, if these have at most 192 columns, the loss is the squared error and there is no
+    ``half_life``.
 """)
 
 _NOTES = {
     "notes": """
-Learners see the rows side by side: lines, one for each column; products, which add those of all pairs of columns
-and squares (`OnlineProducts`); curves, which add a spline of the ranks of each column; and cells, which add the
-cells of random partitions, and so learn how columns act together. Squared errors have exact least squares besides
-(`ScaleInvariantRegressor` with ``invariance="full"``): of lines, and of lines with bounded deviations from the
-means and, for up to 17 columns, the products of these. They agree with lines until they have learnt two rows for
-each of their columns. Predictions are mixed by AdaHedge by how well they have predicted rows that were new to
-them, with a blend of them as one more expert, for each output by itself. Lines learn soonest, cells catch
-up later. So the classifier forgets early losses: it mixes at the rate 1, or 1 over a mean of the weights of rows,
-and after row ``t`` deals the share ``1 / (t + 1)`` of the weights out anew. See :doc:`/beyond_straight_lines`.
+Several learners see each row, and their predictions are mixed:
 
-Cells that join (see ``focus_rows``) sleep at first: they learn, and agree with the generation before, whose losses are
-held for theirs, too. After 32 rows in which the mean of the two would have lost no more they wake, and are judged by
-themselves. Of three generations the first or the third, whichever is trusted less, leaves when rows have doubled,
-unless that is with a quarter or more. Finer ones have two more cuts.
+- Lines: one for each column. They learn fastest.
+- Products: lines, plus squares and products of all pairs of columns (`OnlineProducts`).
+- Curves: lines, plus a spline of the ranks of each column.
+- Cells: lines, plus the cells of random partitions, which learn how columns act together. They catch up later.
+- For squared errors, exact least squares (`ScaleInvariantRegressor` with ``invariance="full"``): of lines, and of lines
+  with bounded deviations from the means and, for up to 17 columns, their products. These two predict as lines do until
+  they have learnt two rows for each of their columns.
 
-Missing values are welcome: each column has a mark of them, and cells of their own. How a stream is cut into batches
-changes no bit.
+AdaHedge mixes their predictions by how well each has predicted rows before learning them, with a blend of all as one
+more expert, and separately for each output. The classifier forgets early losses (fixed share), because cells catch up
+later. See :doc:`/beyond_straight_lines`.
+
+Cells that join (see ``focus_rows``) are asleep at first: they learn, but predict as the generation before them does and
+are assigned its losses. They wake after 32 rows on which the mean of the two would have lost no more. Of three
+generations, the first or the third, whichever has less weight, leaves when the number of rows has doubled, unless its
+weight is a quarter or more. Finer cells have two more cuts. See :ref:`generations`.
+
+Missing values are supported: each column has an indicator of them, and they get cells of their own. Results do not
+depend on how a stream is cut into batches, to the last bit.
 """.strip()
 }
 
@@ -166,26 +169,26 @@ class _LinesCurvesCells(ToldNumbers):
 
     @property
     def estimators(self) -> None:  # type: ignore[override]
-        """None, which stands for those that they are."""
+        """None, which stands for the default learners."""
 
     @property
     def update(self) -> Any:
-        """By AdaHedge; probabilities with a fixed share."""
+        """AdaHedge; for probabilities, with a fixed share."""
         return "adahedge"
 
     @property
     def eta0(self) -> Any:
-        """Without effect, as rates are learnt, or are those of log losses."""
+        """No effect: rates are learnt, or fixed for log losses."""
         return 1.0
 
     @property
     def blend(self) -> Any:
-        """With a blend of all forecasts."""
+        """Whether there is a blend of all forecasts."""
         return True
 
     @property
     def batch_size(self) -> Any:
-        """Without effect, as all of them predict each row just before they learn it."""
+        """No effect: all learners predict each row just before they learn it."""
         return 1
 
     def _default_estimators(self):
@@ -552,7 +555,7 @@ class _LinesCurvesCells(ToldNumbers):
 
     @property
     def half_life_(self: Any) -> np.ndarray:
-        """How much each half-life is trusted, with ``half_life="auto"``."""
+        """Share of each half-life in predictions, with ``half_life="auto"``."""
         half_lives, trusted = self.half_lives_, []
         for weight, pipeline in zip(self.weights_, self.estimators_):
             is_own = pipeline[-1].half_lives_[:, None] == half_lives
@@ -561,7 +564,7 @@ class _LinesCurvesCells(ToldNumbers):
 
     @property
     def half_lives_(self: Any) -> np.ndarray:
-        """The half-lives that ``half_life="auto"`` mixes."""
+        """The half-lives that ``half_life="auto"`` mixes, the longest first."""
         return np.unique([half_life for pipeline in self.estimators_ for half_life in pipeline[-1].half_lives_])[::-1]
 
     def _takes_anything(self):
@@ -584,7 +587,7 @@ class _LinesCurvesCells(ToldNumbers):
         if self._numeric is not None:
             return places_of("set_numeric_columns", self._numeric, names_in(self)).tolist()
         if sparse.issparse(X):
-            warn_of_sparse_rows(self, "lines alone are learnt")
+            warn_of_sparse_rows(self, "only lines are learnt")
             return []
         return "auto"
 
@@ -695,11 +698,11 @@ def _merged_expert(name, models, base):
 
 @share(**_DOCS, **_NOTES)
 class NAGCellsClassifier(_LinesCurvesCells, WeighsClasses, HedgeClassifier):  # type: ignore[override, misc]
-    """Classifier for relations that are not linear: lines, products, curves and cells, mixed by success.
+    """Online classifier for nonlinear relations: a mixture of lines, products, curves and cells.
 
-    Nothing needs to be chosen, and one pass over a stream is enough. Units of columns do not matter, nor origins but of
-    columns that are 0 in many rows. Other increasing maps, such as logarithms, change no cells, and curves only between
-    quantiles.
+    No parameter needs to be tuned, and one pass over a stream is enough. Units of columns do not matter, and neither do
+    origins, except for columns that are 0 in many rows. Other increasing maps of a column, such as logarithms, do not
+    change the cells, and change the curves only between quantiles.
 
     Parameters
     ----------
@@ -712,11 +715,12 @@ class NAGCellsClassifier(_LinesCurvesCells, WeighsClasses, HedgeClassifier):  # 
     {focus_rows}
     {half_life}
     class_weight : dict, "balanced" or None, default=None
-        As of `NAGClassifier`; rows count by it, too, where learners are mixed, passes are chosen and losses averaged.
+        As for `NAGClassifier`. It also weighs rows for mixing learners, choosing the number of passes and averaging
+        losses.
     {max_iter}
     {shuffle}
     random_state : int, RandomState instance or None, default=None
-        Order of the rows, and partitions.
+        Controls the order of the rows and the partitions.
 
     Attributes
     ----------
@@ -739,7 +743,7 @@ class NAGCellsClassifier(_LinesCurvesCells, WeighsClasses, HedgeClassifier):  # 
     See Also
     --------
     NAGCellsRegressor : The same for regression.
-    NAGClassifier : Lines alone.
+    NAGClassifier : Lines only.
     HedgeClassifier : Mixtures of other learners.
     sklearn.ensemble.HistGradientBoostingClassifier : Boosted trees, which need all rows at once.
 
@@ -790,7 +794,7 @@ class NAGCellsClassifier(_LinesCurvesCells, WeighsClasses, HedgeClassifier):  # 
 
     @property
     def loss(self) -> Any:  # type: ignore[override]
-        """What forecasts are judged by."""
+        """Loss by which forecasts are judged."""
         return "log_loss"
 
     def _learner(self, half_life):
@@ -827,11 +831,11 @@ class NAGCellsClassifier(_LinesCurvesCells, WeighsClasses, HedgeClassifier):  # 
 
 @share(**_DOCS, **_NOTES)
 class NAGCellsRegressor(_LinesCurvesCells, HedgeRegressor):  # type: ignore[override, misc]
-    """Regressor for relations that are not linear: lines, products, curves and cells, mixed by success.
+    """Online regressor for nonlinear relations: a mixture of lines, products, curves and cells.
 
-    Nothing needs to be chosen, and one pass over a stream is enough. Units of columns do not matter, nor origins but of
-    columns that are 0 in many rows. Other increasing maps, such as logarithms, change no cells, and curves only between
-    quantiles.
+    No parameter needs to be tuned, and one pass over a stream is enough. Units of columns do not matter, and neither do
+    origins, except for columns that are 0 in many rows. Other increasing maps of a column, such as logarithms, do not
+    change the cells, and change the curves only between quantiles.
 
     Parameters
     ----------
@@ -844,12 +848,12 @@ class NAGCellsRegressor(_LinesCurvesCells, HedgeRegressor):  # type: ignore[over
     {focus_rows}
     {half_life}
     loss : {"squared_error", "absolute_error", "huber", "poisson", "gamma"}, default="squared_error"
-        Of all learners: see `NAGRegressor`. ``"poisson"`` is for counts and ``"gamma"`` for amounts above 0. They are
-        mixed by absolute errors where these or ``"huber"`` are asked for, else by squared ones.
+        Loss of all learners: see `NAGRegressor`. ``"poisson"`` is for counts and ``"gamma"`` for amounts above 0.
+        Learners are mixed by absolute errors for ``"absolute_error"`` and ``"huber"``, otherwise by squared errors.
     {max_iter}
     {shuffle}
     random_state : int, RandomState instance or None, default=None
-        Order of the rows, and partitions.
+        Controls the order of the rows and the partitions.
 
     Attributes
     ----------
@@ -870,7 +874,7 @@ class NAGCellsRegressor(_LinesCurvesCells, HedgeRegressor):  # type: ignore[over
     See Also
     --------
     NAGCellsClassifier : The same for classification.
-    NAGRegressor : Lines alone.
+    NAGRegressor : Lines only.
     HedgeRegressor : Mixtures of other learners.
     sklearn.ensemble.HistGradientBoostingRegressor : Boosted trees, which need all rows at once.
 

@@ -44,51 +44,50 @@ _LEAST_EXPONENT = -1100.0  # of 0, below those of all doubles
 
 DOCS = ALL | entries("""
 eta0 : float, default=1.0
-    Rate of ``"hedge"`` and ``"weighted_majority"``, over the unit of the loss. With ``"hedge"``, the log loss and the
-    rate 1 the mixture is Bayes's: where no row weighs more than 1 it never loses more than the logarithm of the number
-    of forecasts to the best.
+    Learning rate of ``"hedge"`` and ``"weighted_majority"``, in the inverse unit of the loss. With ``"hedge"``, the log
+    loss and rate 1, the mixture is Bayesian. If no row weighs more than 1, its total loss then exceeds that of the best
+    forecast by at most the logarithm of the number of forecasts.
 blend : bool, default=True
-    With ``update="adahedge"``, whether one more expert blends the forecasts of the others, by AdaHedge on the slopes of
-    the loss. It does nearly as well as the best fixed blend of them, which can be better than all, and it has no vote
-    where others do better. Where classes are votes there is none, as no blend of votes is better than the best voter.
+    With ``update="adahedge"``, whether an additional expert blends the forecasts of the others, by AdaHedge on the
+    slopes of the loss. It does nearly as well as the best fixed blend of them, which can be better than each of them,
+    and gets no weight if others do better. No effect if classes are votes.
 max_iter : int, default=1
-    Passes of `fit` over the rows. Estimators are judged in the first one, when rows are new to them.
+    Number of passes of `fit` over the rows. Estimators are judged in the first pass, when rows are new to them.
 batch_size : int, default=100
-    Rows that estimators of other packages, and pipelines, predict before they learn the first of them. Larger batches,
-    in `partial_fit` as well, are cut to this size. It has no effect where all estimators are learners of this package,
-    or mixtures of such, which predict each row just before they learn it.
+    Number of rows that estimators of other packages, and pipelines, predict before they learn the first of them. Larger
+    batches are cut to this size. No effect if all estimators are learners of this package or mixtures of them, which
+    predict each row just before they learn it.
 weights_ : ndarray of shape (n_estimators,)
-    How much each estimator is trusted: the share of its forecasts in a prediction, those in the blend included, in the
-    mean over outputs. They add up to 1.
+    Share of each estimator in predictions, including its share in the blend, averaged over outputs. The shares sum to
+    1.
 expert_losses_ : ndarray of shape (n_estimators,)
-    Mean progressive loss of each estimator, over the rows that it was judged on; NaN before the first. Of learners of
-    this package by their latest weights.
+    Mean progressive loss of each estimator over the rows on which it was judged; NaN before the first. For learners of
+    this package, it is that of the latest weights.
 progressive_loss_ : float
-    The same of the mixture.
+    Mean progressive loss of the mixture.
 regret_ : float
-    Total progressive loss of the mixture, less that of the best estimator; negative where it beats all of them.
+    Total progressive loss of the mixture minus that of the best estimator; negative if the mixture beats all of them.
 t_ : float
     Total weight of the rows that were judged.
 estimators_ : list of estimators
-    The estimators, fitted.
+    The fitted estimators.
 named_estimators_ : `sklearn.utils.Bunch`
-    The same by name.
+    The fitted estimators by name.
 """)
 
 _NOTES = {
     "notes": """
-Rows that come before anything has been learnt are not judged: the first row, or the first batch with estimators of
-other packages, which cannot predict before.
+Rows are not judged before anything has been learnt: the first row, or the first batch if there are estimators of other
+packages, which cannot predict earlier.
 
-A linear learner of this package whose ``predict`` averages the weights of all rows counts as two experts. The one is
-its latest weights, by which its kernel predicts each row just before it learns it. The other is what its ``predict``
-has, looked at after numbers of rows that grow by a quarter. Which of them is better depends on the data, and on how
-many rows there were: averages are far behind where features are rare, and far better where targets are noisy.
+A linear learner of this package whose ``predict`` averages the weights of all rows counts as two experts. One predicts
+each row with the latest weights, just before learning it. The other predicts as ``predict`` does, from a snapshot taken
+after numbers of rows that grow by a quarter.
 
-So that a call can be undone when one of the estimators fails, what it changes is kept before: of learners of this
-package the columns that rows name, of others all that they have learnt. Give rows in batches.
+A call is undone if one of the estimators fails, so what it changes is saved first: for learners of this package, the
+columns that the rows use; for others, the whole model. Pass rows in batches rather than one by one.
 
-A step of a Pipeline that has ``partial_fit`` learns each batch before it transforms it, as in
+A Pipeline step with ``partial_fit`` learns each batch before it transforms it, as in
 `sklearn_nag.model_selection.progressive_validation`.
 """.strip()
 }
@@ -106,33 +105,34 @@ def _gives_probabilities(estimator):
 
 @share(**DOCS, **_NOTES)
 class HedgeClassifier(ScoresLabels, Mixture):
-    """Mixture of classifiers that learn online, weighted by how well each has predicted rows that were new to it.
+    """Mixture of online classifiers, each weighted by how well it has predicted rows before learning them.
 
-    On every sequence of rows its loss exceeds that of the best estimator by no more than a bound that no row and no
-    parameter can break, so that the choice between learners need not be made: by default between sNAG, NAG and
-    ScInOL 2, for which one reading of the rows is enough.
+    On every sequence of rows, the loss of the mixture exceeds that of the best estimator by at most a bound that holds
+    whatever the rows and parameters are. So there is no need to choose between learners. The default estimators are
+    sNAG, NAG and ScInOL 2, for which a single pass over the rows is enough.
 
     Parameters
     ----------
     estimators : list of (str, estimator), optional
-        Names and classifiers with ``partial_fit``, of this package or others, or Pipelines that end with one. By
-        default ``NAGClassifier()``, ``NAGClassifier(normalization="max")`` and ``ScaleInvariantClassifier()``, by the
-        names ``"snag"``, ``"nag"`` and ``"scinol2"``.
+        Names and classifiers with ``partial_fit``, from this package or others, or Pipelines that end with one. The
+        default is ``NAGClassifier()``, ``NAGClassifier(normalization="max")`` and ``ScaleInvariantClassifier()``, named
+        ``"snag"``, ``"nag"`` and ``"scinol2"``.
     update : {"adahedge", "hedge", "weighted_majority"}, default="adahedge"
-        How weights follow from total losses ``L``: by ``exp(-rate * L)``, with a rate that AdaHedge learns [1]_ or with
-        the fixed rate ``eta0`` [2]_. ``"weighted_majority"`` has the fixed rate, counts mistakes, and predicts the
-        class with the largest total weight of votes [3]_.
+        How weights depend on total losses ``L``: by ``exp(-rate * L)``, with a rate learnt by AdaHedge [1]_ or with the
+        fixed rate ``eta0`` [2]_. ``"weighted_majority"`` uses the fixed rate, counts mistakes, and predicts the class
+        with the largest total weight of votes [3]_.
     {eta0}
     loss : {"auto", "log_loss", "zero_one"}, default="auto"
-        What estimators are judged by: the log loss of their probabilities, which are then mixed, or their mistakes;
-        classes are then votes, and the loss of a mixture of votes is the share of wrong ones. ``"auto"``:
-        ``"log_loss"`` where all estimators have ``predict_proba``, unless ``update="weighted_majority"``.
+        Loss by which estimators are judged. ``"log_loss"``: the log loss of their probabilities, which are then mixed.
+        ``"zero_one"``: their mistakes; classes are then votes, and the loss of a mixture of votes is the share of wrong
+        ones. ``"auto"``: ``"log_loss"`` if all estimators have ``predict_proba`` and ``update`` is not
+        ``"weighted_majority"``, otherwise ``"zero_one"``.
     {blend}
     {max_iter}
     {batch_size}
     {shuffle}
     random_state : int, RandomState instance or None, default=None
-        Order of the rows.
+        Controls the order of the rows.
 
     Attributes
     ----------
@@ -152,14 +152,14 @@ class HedgeClassifier(ScoresLabels, Mixture):
     See Also
     --------
     HedgeRegressor : The same for regression.
-    sklearn_nag.regret : What regret is bounded by.
+    sklearn_nag.regret : Bounds on regret.
     sklearn.ensemble.VotingClassifier : Fixed weights.
 
     Notes
     -----
     {notes}
 
-    Probabilities are held above 2e-16, so that no log loss is infinite.
+    Probabilities are kept above 2e-16, so that no log loss is infinite.
 
     References
     ----------
@@ -220,25 +220,25 @@ class HedgeClassifier(ScoresLabels, Mixture):
                 raise ValueError("update='weighted_majority' counts mistakes: it needs loss='zero_one' or 'auto'.")
             return "zero_one"
         if self.loss == "log_loss" and without:
-            raise ValueError(f"loss='log_loss' needs estimators with predict_proba, which {without[0]} has not.")
+            raise ValueError(f"loss='log_loss' needs estimators with predict_proba, which {without[0]} lacks.")
         return ("zero_one" if without else "log_loss") if self.loss == "auto" else self.loss
 
     @unchanged_on_error
     def partial_fit(
         self, X: Rows, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Let each estimator learn each row once, in the order given, after it has predicted it.
+        """Let each estimator predict each row and then learn it, once, in the order given.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows, as the estimators take them.
+            Rows, in a form that the estimators accept.
         y : array-like of shape (n_samples,)
             Class of each row.
         classes : array-like of shape (n_classes,), optional
-            All classes that will ever come; needed at the first call only.
+            All classes that can ever occur; required at the first call only.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows, not negative; 1 by default. A row of weight 0 is as if it were not there.
+            Nonnegative weights of the rows; 1 by default. A row of weight 0 is ignored.
 
         Returns
         -------
@@ -248,9 +248,8 @@ class HedgeClassifier(ScoresLabels, Mixture):
         Raises
         ------
         ValueError
-            For input or parameters that cannot be used, or that one of the estimators refuses; for a class that
-            ``classes`` did not name; when ``classes`` is missing at the first call or differs later. The estimator is
-            then as it was before.
+            For input or parameters that are invalid or that one of the estimators refuses; for a class that ``classes``
+            did not name; if ``classes`` is missing at the first call or differs later. The estimator is then unchanged.
         """
         if classes is not None:
             self.classes_ = classes_as_before(self, classes)
@@ -327,7 +326,7 @@ class HedgeClassifier(ScoresLabels, Mixture):
 
     @between_calls
     def predict(self, X: Rows) -> np.ndarray:
-        """Class of each row: the most probable one or, where classes are votes, the one with most of them.
+        """Class of each row: the most probable one or, if classes are votes, the one with the most votes.
 
         Parameters
         ----------
@@ -352,7 +351,7 @@ class HedgeClassifier(ScoresLabels, Mixture):
     def predict_proba(self, X: Rows) -> np.ndarray:
         """Probability of each class: the estimators' probabilities, mixed by their weights.
 
-        It is there where the estimators are judged by the log loss.
+        Available if the estimators are judged by the log loss.
 
         Parameters
         ----------
@@ -385,31 +384,32 @@ class HedgeClassifier(ScoresLabels, Mixture):
 
 @share(**DOCS, **_NOTES)
 class HedgeRegressor(TakesNumbers, Mixture):
-    """Mixture of regressors that learn online, weighted by how well each has predicted rows that were new to it.
+    """Mixture of online regressors, each weighted by how well it has predicted rows before learning them.
 
-    On every sequence of rows its loss exceeds that of the best estimator by no more than a bound that no row and no
-    parameter can break, so that the choice between learners need not be made: by default between sNAG, NAG and
-    ScInOL 2, for which one reading of the rows is enough.
+    On every sequence of rows, the loss of the mixture exceeds that of the best estimator by at most a bound that holds
+    whatever the rows and parameters are. So there is no need to choose between learners. The default estimators are
+    sNAG, NAG and ScInOL 2, for which a single pass over the rows is enough.
 
     Parameters
     ----------
     estimators : list of (str, estimator), optional
-        Names and regressors with ``partial_fit``, of this package or others, or Pipelines that end with one. By default
-        ``NAGRegressor()``, ``NAGRegressor(normalization="max")`` and ``ScaleInvariantRegressor()``, by the names
+        Names and regressors with ``partial_fit``, from this package or others, or Pipelines that end with one. The
+        default is ``NAGRegressor()``, ``NAGRegressor(normalization="max")`` and ``ScaleInvariantRegressor()``, named
         ``"snag"``, ``"nag"`` and ``"scinol2"``.
     update : {"adahedge", "hedge"}, default="adahedge"
-        How weights follow from total losses ``L``: by ``exp(-rate * L)``, with a rate that AdaHedge learns, whatever
-        the unit of the target [1]_, or with the fixed rate ``eta0`` [2]_.
+        How weights depend on total losses ``L``: by ``exp(-rate * L)``, with a rate learnt by AdaHedge, whatever the
+        unit of the target [1]_, or with the fixed rate ``eta0`` [2]_.
     {eta0}
     loss : {"squared_error", "absolute_error"}, default="squared_error"
-        What estimators are judged by: half the squared error, or the absolute error, in units of the target. Each of
-        several outputs has a mixture of its own, so no unit matters to others; losses below are means over outputs.
+        Loss by which estimators are judged: half the squared error, or the absolute error, in units of the target. Each
+        output has its own mixture, so the units of outputs do not affect each other; the losses below are means over
+        outputs.
     {blend}
     {max_iter}
     {batch_size}
     {shuffle}
     random_state : int, RandomState instance or None, default=None
-        Order of the rows.
+        Controls the order of the rows.
 
     Attributes
     ----------
@@ -427,18 +427,18 @@ class HedgeRegressor(TakesNumbers, Mixture):
     See Also
     --------
     HedgeClassifier : The same for classification.
-    sklearn_nag.regret : What regret is bounded by.
+    sklearn_nag.regret : Bounds on regret.
     sklearn.ensemble.VotingRegressor : Fixed weights.
 
     Notes
     -----
     {notes}
 
-    Predictions of the estimators, in learning and in `predict`, are held within the range of the targets so far,
-    widened on either side by its own width, so that one that runs away cannot take the mixture with it.
+    Predictions of the estimators, both while learning and in `predict`, are clipped to the range of the targets so far,
+    widened on either side by its own width. An estimator that diverges therefore does not ruin the mixture.
 
-    Losses are in units of the target, so squared errors above 1e154, or below 1e-154, tell no estimators apart: their
-    squares are beyond the range of doubles. Bring targets of such sizes to another unit.
+    Squared errors above 1e154 or below 1e-154 do not distinguish estimators, because losses are in units of the target
+    and these squares are beyond the range of float64. Rescale such targets.
 
     References
     ----------
@@ -501,16 +501,16 @@ class HedgeRegressor(TakesNumbers, Mixture):
 
     @unchanged_on_error
     def partial_fit(self, X: Rows, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Let each estimator learn each row once, in the order given, after it has predicted it.
+        """Let each estimator predict each row and then learn it, once, in the order given.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows, as the estimators take them.
+            Rows, in a form that the estimators accept.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Targets.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows, not negative; 1 by default. A row of weight 0 is as if it were not there.
+            Nonnegative weights of the rows; 1 by default. A row of weight 0 is ignored.
 
         Returns
         -------
@@ -520,8 +520,8 @@ class HedgeRegressor(TakesNumbers, Mixture):
         Raises
         ------
         ValueError
-            For input or parameters that cannot be used, or that one of the estimators refuses. The estimator is then
-            as it was before.
+            For input or parameters that are invalid or that one of the estimators refuses. The estimator is then
+            unchanged.
         """
         return self._partial_fit(X, y, sample_weight)
 
@@ -644,7 +644,7 @@ class HedgeRegressor(TakesNumbers, Mixture):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            As the targets were.
+            Predictions, with the shape of the targets.
         """
         return self._respond("predict", self._mixed_response(X))
 
@@ -653,21 +653,21 @@ class HedgeRegressor(TakesNumbers, Mixture):
         return self._in_shape(mixed)
 
     def score(self, X: Rows, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Share of the variation of the targets that predictions explain; 1 at best.
+        """Proportion of the variation of the targets that predictions explain; 1 at best.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows, as the estimators take them.
+            Rows, in a form that the estimators accept.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Targets.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows, not negative; 1 by default.
+            Nonnegative weights of the rows; 1 by default.
 
         Returns
         -------
         float
-            R² of squared errors; where all estimators learn by one deviance, such as ``loss="poisson"`` of
+            R² of squared errors. If all estimators learn with the same deviance, such as ``loss="poisson"`` of
             :class:`NAGRegressor`, D², as their own score.
         """
         predicted = self.predict(X)
@@ -675,38 +675,38 @@ class HedgeRegressor(TakesNumbers, Mixture):
 
     @between_calls
     def predict_interval(self, X: Rows, coverage: float | ArrayLike = 0.9) -> np.ndarray:
-        """Interval for the target of each row, which holds it with the probability asked for.
+        """Interval for the target of each row that contains it with the given probability.
 
-        As `NAGRegressor.predict_interval`, by the errors that the mixture made on rows just before it learnt them, but
-        of one width for all rows.
+        Like `NAGRegressor.predict_interval`, from the errors that the mixture made on rows just before it learnt them,
+        but with the same width for all rows.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows.
         coverage : float or array-like of shape (n_coverages,), default=0.9
-            Probability that an interval holds the target, between 0 and 1; or several.
+            Probability that an interval contains the target, between 0 and 1; or several such probabilities.
 
         Returns
         -------
         ndarray of shape (n_samples, 2) or (n_samples, n_outputs, 2)
-            Lower and upper ends in units of the target. For several coverages, of shape (..., 2, n_coverages). Ends are
-            infinite where the model has not seen ``1 / (1 - coverage)`` errors, and for coverages above 0.999.
+            Lower and upper ends in units of the target; for several coverages, of shape (..., 2, n_coverages). Ends are
+            infinite before the model has seen ``1 / (1 - coverage)`` errors, and for coverages above 0.999.
 
         Raises
         ------
         NotFittedError
             Before fitting.
         ValueError
-            For rows that cannot be used, for coverages out of range, and for a model that was saved by a version that
-            kept no errors, and that has learnt nothing since.
+            For invalid rows, for coverages out of range, and for a model that was saved by a version that did not keep
+            errors and has learnt nothing since.
         """
         coverages = check_coverage(coverage)
         mixed = self._mixed_response(X)
         if self._evidence is None and self._mixture is not None and self._t > 0:
             raise ValueError(
-                f"this {type(self).__name__} knows no errors of its own, as it was saved by a version that kept none. "
-                "Let it learn rows by partial_fit first."
+                f"this {type(self).__name__} has no record of its errors, because it was saved by a version that kept "
+                "none. Call partial_fit with some rows first."
             )
         known = quantiles.new(mixed.shape[1]) if self._evidence is None else self._evidence
         interval = quantiles.about(mixed, quantiles.widths(known, coverages))

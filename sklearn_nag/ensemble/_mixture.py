@@ -77,7 +77,7 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
             for expert in self._experts:
                 if is_other(expert.learner):
                     raise ValueError(
-                        f"{expert.name!r}, one of estimators, is a {kind}; {type(self).__name__} has none."
+                        f"{expert.name!r}, one of estimators, is a {kind}; {type(self).__name__} takes none."
                     )
             self._mixture, self._blend, self._t, self._is_new = None, None, 0.0, True
             self._evidence = None
@@ -110,16 +110,16 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
 
     @unchanged_on_error
     def fit(self, X: Rows, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from scratch, in as many passes over the rows as ``max_iter`` says.
+        """Learn from scratch, in ``max_iter`` passes over the rows.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training rows, as the estimators take them.
+            Training rows, in a form that the estimators accept.
         y : array-like of shape (n_samples,) or, for regression, (n_samples, n_outputs)
             Targets.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows, not negative; 1 by default. A row of weight 0 is as if it were not there.
+            Nonnegative weights of the rows; 1 by default. A row of weight 0 is ignored.
 
         Returns
         -------
@@ -129,8 +129,8 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
         Raises
         ------
         ValueError
-            For input or parameters that cannot be used, or that one of the estimators refuses. The estimator is then
-            as it was before.
+            For input or parameters that are invalid or that one of the estimators refuses. The estimator is then
+            unchanged.
         """
         self._begin(first=True)
         X, targets, weight = self._validate(X, y, sample_weight, first=True)
@@ -477,7 +477,7 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
 
     @property
     def weights_(self) -> np.ndarray:
-        """How much each estimator is trusted; they add up to 1."""
+        """Share of each estimator in predictions; the shares sum to 1."""
         return self._weights_by_group().mean(axis=1)
 
     def _weights_by_group(self):
@@ -490,19 +490,19 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
 
     @property
     def expert_losses_(self) -> np.ndarray:
-        """Mean progressive loss of each estimator; NaN before the first row that was judged."""
+        """Mean progressive loss of each estimator; NaN before the first row that is judged."""
         totals, t = self._attribute(lambda model: (model._mean_totals(), model._t))
         return totals[:-1] / (t or np.nan)
 
     @property
     def progressive_loss_(self) -> float:
-        """Mean progressive loss of the mixture; NaN before the first row that was judged."""
+        """Mean progressive loss of the mixture; NaN before the first row that is judged."""
         totals, t = self._attribute(lambda model: (model._mean_totals(), model._t))
         return float(totals[-1] / (t or np.nan))
 
     @property
     def regret_(self) -> float:
-        """Total progressive loss of the mixture, less that of the best estimator."""
+        """Total progressive loss of the mixture minus that of the best estimator."""
         *totals, total = self._attribute(lambda model: model._mean_totals())
         return float(total - min(totals))
 

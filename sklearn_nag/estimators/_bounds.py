@@ -49,8 +49,8 @@ def _check_box(box):
     if not (np.all(np.less_equal(box.low, 0.0)) and np.all(np.greater_equal(box.high, 0.0))):
         raise ValueError(
             "constraint=Box(low, high) needs low <= 0 <= high for each column, as the weight of a column that has not "
-            f"varied so far is 0; got {box!r:.120}. To bound a regressor's weights around other ones, w, give it "
-            "y - X @ w for targets."
+            f"varied so far is 0; got {box!r:.120}. To bound a regressor's weights around other values w, use "
+            "y - X @ w as targets."
         )
 
 
@@ -101,4 +101,4 @@ def set_of(constraint, estimator):
 def check_within(constraint, coef):
     """Raise for weights in raw units that a set of bounds does not have."""
     if isinstance(constraint, Box) and not ((coef >= constraint.low) & (coef <= constraint.high)).all():
-        raise ValueError("the weights given are beyond the bounds that constraint has for them.")
+        raise ValueError("the given weights are outside the bounds of constraint.")

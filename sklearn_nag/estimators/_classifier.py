@@ -178,14 +178,15 @@ class OnlineClassifier(_labels.ScoresLabels, WeighsClasses, OnlineLinear):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows in whatever units they come.
+            Rows, in any units.
         y : array-like of shape (n_samples,), or {array-like, sparse matrix} of shape (n_samples, n_columns)
-            Class of each row, its probabilities of classes, or several labels, as `classes` has begun the model.
+            Class of each row, its class probabilities, or several labels, depending on the ``classes`` with which the
+            model began.
         classes : array-like of shape (n_classes,) or (n_labels, 2), optional
-            All classes that will ever come; needed at the first call only. A row ``[0, 1]`` for each label begins a
-            model of several labels, as does a ``y`` of zeros and ones in several columns without ``classes``.
+            All classes that can ever occur; required at the first call only. For several labels, pass ``[0, 1]`` for
+            each label, or a ``y`` of zeros and ones in several columns without ``classes``.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows, not negative; 1 by default. A row of weight 0 is as if it were not there.
+            Nonnegative weights of the rows; 1 by default. A row of weight 0 is ignored.
 
         Returns
         -------
@@ -195,9 +196,9 @@ class OnlineClassifier(_labels.ScoresLabels, WeighsClasses, OnlineLinear):
         Raises
         ------
         ValueError
-            For input or parameters that cannot be used; for a class that ``classes`` did not name; when ``classes`` is
-            missing at the first call or differs later; for probabilities with another loss than the log loss, with
-            ``class_weight`` or with ``calibration``. The estimator is then as it was before.
+            For invalid input or parameters; for a class that ``classes`` did not name; if ``classes`` is missing at the
+            first call or differs later; for class probabilities with a loss other than the log loss, with
+            ``class_weight`` or with ``calibration``. The estimator is then unchanged.
         """
         self._check_partial_fit(classes, y)
         self._partial_fit(X, y, sample_weight)
@@ -291,12 +292,10 @@ class OnlineClassifier(_labels.ScoresLabels, WeighsClasses, OnlineLinear):
     def _check_soft(self):
         """Raise where parameters have no meaning for probabilities."""
         if self.loss != "log_loss":
-            raise ValueError(
-                f"y has probabilities of classes, which loss='log_loss' alone takes; loss is {self.loss!r}."
-            )
+            raise ValueError(f"y has class probabilities, which only loss='log_loss' accepts; loss is {self.loss!r}.")
         self._check_not_weighed("probabilities")
         if self._stops_by_score:
-            raise ValueError("y has probabilities, of which early_stopping=True has no score: use 'auto' or False.")
+            raise ValueError("y has probabilities, for which early_stopping=True has no score: use 'auto' or False.")
 
     def _check_not_weighed(self, what):
         """Raise for parameters that are not None and need classes, where ``y`` has ``what`` instead."""
@@ -304,7 +303,7 @@ class OnlineClassifier(_labels.ScoresLabels, WeighsClasses, OnlineLinear):
             value = getattr(self, name)
             if value is not None:
                 raise ValueError(
-                    f"{name} is {value!r:.60}, which needs one class a row; y has {what}: use {name}=None."
+                    f"{name} is {value!r:.60}, which needs one class per row; y has {what}: use {name}=None."
                 )
 
     # -- evidence
@@ -381,7 +380,7 @@ class OnlineClassifier(_labels.ScoresLabels, WeighsClasses, OnlineLinear):
     @named_publicly
     @between_calls
     def decision_function(self, X: Rows) -> np.ndarray:
-        """Confidence of each class, in units of the loss's argument.
+        """Decision values: the confidence for each class, in units of the loss's argument.
 
         Parameters
         ----------
@@ -391,7 +390,8 @@ class OnlineClassifier(_labels.ScoresLabels, WeighsClasses, OnlineLinear):
         Returns
         -------
         ndarray of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_labels)
-            With two classes: positive for the second one. With several labels: positive for those that the row has.
+            With two classes, positive values mean the second class. With several labels, positive values mean that the
+            row has the label.
         """
         return self._respond("decision_function", self._decision(X))
 
@@ -416,7 +416,7 @@ class OnlineClassifier(_labels.ScoresLabels, WeighsClasses, OnlineLinear):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_labels)
-            Entries of ``classes_``; with several labels, 1 for those that the row has, else 0.
+            Entries of ``classes_``; with several labels, 1 for the labels that the row has and 0 for the others.
         """
         return self._interpret(self._decision(X))
 
@@ -460,13 +460,15 @@ class OnlineClassifier(_labels.ScoresLabels, WeighsClasses, OnlineLinear):
     def predict_proba(self, X: Rows) -> np.ndarray:
         """Probability of each class, for the losses ``"log_loss"`` and ``"modified_huber"`` or with ``calibration``.
 
-        With several labels, that of each label to be 1.
+        With several labels, this is the probability that each label is 1.
 
-        With ``calibration="progressive"`` these are ``softmax(a z + b)`` of decision values ``z``, with numbers learnt
-        on the way. `predict` goes by ``z`` alone and may name another class than the most probable one, but not with
-        the log loss without ``class_weight``. Without ``calibration``, more than two classes have the shares of
-        ``exp(decision_function(X))`` or, learnt one against the rest, the probabilities of each over their sum (all
-        equal where each is 0).
+        With ``calibration="progressive"``, probabilities are ``softmax(a z + b)`` of the decision values ``z``, with
+        ``a`` and ``b`` learnt along the way. `predict` uses ``z`` alone, so it may name a class other than the most
+        probable one; this does not happen with the log loss without ``class_weight``.
+
+        Without ``calibration`` and with more than two classes, probabilities are in proportion to
+        ``exp(decision_function(X))``. For classes learnt one against the rest, they are the probabilities of each class
+        divided by their sum, or all equal if each is 0.
 
         Parameters
         ----------
@@ -517,32 +519,32 @@ class OnlineClassifier(_labels.ScoresLabels, WeighsClasses, OnlineLinear):
     @named_publicly
     @between_calls
     def predict_set(self, X: Rows, coverage: float | ArrayLike = 0.9) -> np.ndarray:
-        """Set of classes for each row, which holds its class with the probability asked for.
+        """Set of classes for each row that contains its class with the given probability.
 
-        A class is in the set if its probability is above a bound, a quantile of the probabilities that the classes of
-        rows had just before these were learnt. The bound follows the rows, such that in the long run the share of
-        classes within sets is at least what was asked for, as for `NAGRegressor.predict_interval`. The most probable
-        class is always in the set, so sets hold the class more often than asked for where it alone does.
+        A class is in the set if its probability is above a threshold. The threshold is a quantile of the probabilities
+        that past rows' classes had before the rows were learnt. It is updated with each row so that, in the long run,
+        sets contain the class at least as often as requested, as for `NAGRegressor.predict_interval`. The most probable
+        class is always in the set. If that class alone is correct more often than requested, so are the sets.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows.
         coverage : float or array-like of shape (n_coverages,), default=0.9
-            Probability that a set holds the class, between 0 and 1; or several.
+            Probability that a set contains the class, between 0 and 1; or several such probabilities.
 
         Returns
         -------
         ndarray of bool of shape (n_samples, n_classes) or (n_samples, n_classes, n_coverages)
-            Which classes are in the set, in the order of ``classes_``: the larger a coverage, the more. All of them
-            where the model has not seen ``1 / (1 - coverage)`` rows, and for coverages above 0.999.
+            Which classes are in the set, in the order of ``classes_``; larger coverages give larger sets. All classes
+            are in it before the model has seen ``1 / (1 - coverage)`` rows, and for coverages above 0.999.
 
         Raises
         ------
         NotFittedError
             Before fitting.
         ValueError
-            For rows that cannot be used, and for coverages out of range.
+            For invalid rows, and for coverages out of range.
 
         Examples
         --------
@@ -576,7 +578,7 @@ class OnlineClassifier(_labels.ScoresLabels, WeighsClasses, OnlineLinear):
         Returns
         -------
         ndarray of shape (n_samples, n_classes) or (n_samples, n_labels)
-            In the order of ``classes_``; ``-inf`` where the probability is 0.
+            In the order of ``classes_``; ``-inf`` if the probability is 0.
         """
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))

@@ -33,38 +33,40 @@ class ExportableMixin:
 
     @between_calls
     def to_sklearn(self: Any, *, linear: bool = False) -> Classifier | Regressor:
-        """Make a fitted estimator of scikit-learn that predicts the same, or with calibration the same probabilities.
+        """Convert to a fitted scikit-learn estimator that makes the same predictions, up to rounding.
 
-        It does so up to rounding, and is there for nothing else: its other parameters have their defaults, and what it
-        would learn would not go on from this model.
+        With ``calibration``, its probabilities are the same. Use it for prediction only: its other parameters have
+        their default values, and training would not continue from this model.
 
         Parameters
         ----------
         linear : bool, default=False
-            Whether to return the linear model alone, with its ``coef_``, for regressors that clip predictions as well.
+            Whether to return only the linear model, with its ``coef_``, for regressors that clip predictions, too.
 
         Returns
         -------
         LogisticRegression, SGDClassifier, LinearRegression or TransformedTargetRegressor
-            Or PoissonRegressor, GammaRegressor or TweedieRegressor, as :ref:`after_training` lists them. With
-            ``calibration`` it predicts the most probable class. The last clips in its ``inverse_func``. Where the log
-            loss of every class against the rest gives each a probability of 0, SGDClassifier has NaN.
+            Or PoissonRegressor, GammaRegressor or TweedieRegressor, as listed in :ref:`after_training`.
+            TransformedTargetRegressor clips predictions in its ``inverse_func``. With ``calibration``, the estimator
+            predicts the most probable class. For the log loss of every class against the rest, SGDClassifier returns
+            NaN where every class has a probability of 0.
 
         Raises
         ------
         NotFittedError
             Before fitting.
         ValueError
-            Where there is none: for ``calibration`` of the log loss of every class against the rest, when the mean of a
-            feature is so far from 0, or a weight so large or small, that weights in raw units would lose digits. The
-            features are named. For several labels, and for several outputs with a log link.
+            If there is no equivalent estimator: for ``calibration`` of the log loss of every class against the rest,
+            for several labels, and for several outputs with a log link. Also if weights in raw units would lose digits,
+            because the mean of a feature is too far from 0 or a weight is too large or small; the error names the
+            feature.
 
         Warns
         -----
         UserWarning
-            With ``linear=True``, for a regressor that clips: to which range the linear model does not. Else, with
-            ``half_life="auto"``, that predictions differ where some half-lives reach the ends of the range, as each is
-            clipped, and by the exported model what they predict together.
+            With ``linear=True``, for a regressor that clips: the range to which the linear model does not clip.
+            Otherwise, with ``half_life="auto"``: predictions differ if some half-lives reach the ends of the range,
+            because this model clips each half-life's prediction and the exported model clips the mixture.
 
         Examples
         --------
@@ -82,12 +84,13 @@ class ExportableMixin:
         check_fitted(self)
         if is_classifier(self) and self._has_labels:
             raise ValueError(
-                "no linear model of scikit-learn has several labels; give coef_[k] and intercept_[k] to one for each."
+                "no linear model of scikit-learn has several labels; make one for each of coef_[k] and intercept_[k]."
             )
         coef, intercept, reach = self._state.linear()
         if not reach:
             raise ValueError(
-                f"no model with weights in raw units predicts as this {type(self).__name__}: {self._why_not_exact()}"
+                f"no model with weights in raw units predicts the same as this {type(self).__name__}: "
+                f"{self._why_not_exact()}"
             )
         coef, intercept = coef.copy(), intercept.copy()
         calibrated = is_classifier(self) and self.calibration is not None
@@ -120,8 +123,8 @@ class ExportableMixin:
             return _within(model, *ends)
         low, high = (np.ravel(end) for end in ends)
         warnings.warn(
-            f"the {type(model).__name__} does not clip its predictions, as this {type(self).__name__} does: to "
-            f"the range from {few_numbers(low)} to {few_numbers(high)}.",
+            f"the {type(model).__name__} does not clip its predictions, whereas this {type(self).__name__} clips them "
+            f"to the range from {few_numbers(low)} to {few_numbers(high)}.",
             UserWarning,
             stacklevel=3,
         )
@@ -169,8 +172,8 @@ def warn_of_clipping_apart(estimator):
     """Warn where a fitted estimator that clips mixes models, as each is clipped, and then they are mixed."""
     if estimator._state.others:
         warnings.warn(
-            f"this {type(estimator).__name__} clips what each half-life predicts before it mixes that, and what is "
-            "exported clips the mixture: predictions differ where some reach the ends of the range of the targets.",
+            f"this {type(estimator).__name__} clips what each half-life predicts before mixing it, whereas the "
+            "exported model clips the mixture: predictions differ if some reach the ends of the range of the targets.",
             UserWarning,
             stacklevel=4,
         )

@@ -38,15 +38,15 @@ class _FTRLRule(OnlineLinear):
             )
         check_constraint(self.constraint)
         if self.constraint is not None and self.regularizer == "entropy":
-            raise ValueError("constraint needs regularizer='l2'; 'entropy' holds its weights by radius and positive.")
+            raise ValueError("constraint needs regularizer='l2'; 'entropy' limits its weights by radius and positive.")
         if self.constraint is not None and self.regularizer == "proximal" and not has_bounds(self.constraint):
             raise ValueError(
-                "constraint needs regularizer='l2'; 'proximal' has a rate for each weight, and so no nearest point in "
-                "common. Bounds on single weights (Box) go with both."
+                "constraint needs regularizer='l2'; with 'proximal' each weight has a rate of its own, so there is no "
+                "common nearest point. Bounds on single weights (Box) go with both."
             )
         if isinstance(self.constraint, Simplex) and self.l1:
             raise ValueError(
-                "l1 has no effect with constraint=Simplex(...), where the sum of the weights is fixed; got "
+                "l1 has no effect with constraint=Simplex(...), because the sum of the weights is fixed; got "
                 f"l1={self.l1!r}."
             )
         if self.positive and self.regularizer != "entropy":
@@ -88,24 +88,24 @@ class _FTRLRule(OnlineLinear):
 
 @share(**_shared_docs.ALL, **_shared_docs.CLASSIFIER, **(_shared_docs.NAG | _shared_docs.FTRL))
 class FTRLClassifier(_FTRLRule, OnlineClassifier):
-    """Linear classifier that follows the regularised leader, with features in any units.
+    """Online linear classifier that follows the regularised leader, for features in any units.
 
-    The weights for each row are those that would have been best for the gradients of all rows before, were they paid
-    for by a regulariser. ``regularizer="proximal"`` is the FTRL-Proximal of advertising systems [1]_: a learning rate
-    for each weight, and an L1 norm that leaves true zeros, so that most of many sparse features cost nothing when a
-    model is used. Features are divided by their scales, learnt on the way, so that one ``eta0`` and one ``l1`` serve
-    data in any units. Read more in the :ref:`documentation <ftrl>`.
+    Each row is predicted with the weights that minimise the linearised losses of all earlier rows plus a regulariser.
+    ``regularizer="proximal"`` is the FTRL-Proximal of advertising systems [1]_. It has a learning rate for each weight
+    and an L1 penalty that makes weights exactly 0, so most of many sparse features cost nothing when a model is used.
+    Features are divided by scales that are learnt along the way, so one ``eta0`` and one ``l1`` suit data in any units.
+    Read more in the :ref:`documentation <ftrl>`.
 
     Parameters
     ----------
     loss : {"log_loss", "hinge", "squared_hinge", "modified_huber", "perceptron"}, default="log_loss"
-        Loss to minimise. Probabilities need ``"log_loss"`` or ``"modified_huber"``.
+        Loss to minimise. Probabilities need ``"log_loss"`` or ``"modified_huber"``, or ``calibration``.
     {regularizer}
     {normalization}
     {centering}
     {multi_class}
     eta0 : float, default=2.0
-        Learning rate, positive: ``alpha`` of FTRL-Proximal. Without unit where ``normalization`` is used.
+        Learning rate, positive; called ``alpha`` in FTRL-Proximal. It has no unit if ``normalization`` is used.
     {beta}
     {power_t}
     {l1}
@@ -145,15 +145,15 @@ class FTRLClassifier(_FTRLRule, OnlineClassifier):
     See Also
     --------
     FTRLRegressor : The same for regression.
-    NAGClassifier : Normalized adaptive gradients, which averages the weights of all rows.
+    NAGClassifier : Normalized adaptive gradients, averaging the weights of all rows.
     sklearn.linear_model.SGDClassifier : Stochastic gradient descent, which needs scaled features.
 
     Notes
     -----
-    A feature takes 16 bytes, 8 more with ``normalization="rms"`` and 24 more with ``"auto"``, 16 more where features
-    are centred (24 with ``"max"``), and for each class 16 more (8, where ``regularizer`` is not ``"proximal"``). A
-    sparse row costs time in proportion to its nonzeros, but with ``regularizer="entropy"``, where each row changes all
-    weights.
+    Memory: 16 bytes for each feature, 8 more with ``normalization="rms"`` or 24 more with ``"auto"``, and 16 more if
+    features are centred (24 with ``"max"``). For each class, a feature takes another 16 bytes (8 unless ``regularizer``
+    is ``"proximal"``). A sparse row takes time in proportion to its nonzeros, except with ``regularizer="entropy"``,
+    where each row changes all weights.
 
     Results do not depend on how a stream is cut into calls of `partial_fit`.
 
@@ -240,29 +240,29 @@ class FTRLClassifier(_FTRLRule, OnlineClassifier):
 
 @share(**_shared_docs.ALL, **_shared_docs.REGRESSOR, **(_shared_docs.NAG | _shared_docs.FTRL))
 class FTRLRegressor(_FTRLRule, OnlineRegressor):
-    """Linear regression that follows the regularised leader, with features and targets in any units.
+    """Online linear regression that follows the regularised leader, for features and targets in any units.
 
-    As :class:`FTRLClassifier`; predictions are counted from the running mean of the target and in units of its running
-    standard deviation. With several outputs all of them are learnt in one pass. Read more in the :ref:`documentation
+    It works like :class:`FTRLClassifier`. Predictions are measured from the running mean of the target, in units of its
+    running standard deviation. Several outputs are learnt together in one pass. Read more in the :ref:`documentation
     <ftrl>`.
 
     Parameters
     ----------
     loss : {"squared_error", "absolute_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive", \
 "quantile", "poisson", "gamma", "tweedie"}, default="squared_error"
-        Loss of each output; ``"squared_error"`` is half the square. The last three are deviances of counts, of amounts
-        above 0, and of sums of such (``power``): `predict` is the mean, of which ``X @ coef_ + intercept_`` is the
-        logarithm, and ``score`` is D²; see :ref:`counts`.
+        Loss of each output; ``"squared_error"`` is half the square. The last three are deviances for counts, for
+        amounts above 0, and for sums of such amounts (``power``). With them, `predict` returns the mean, whose
+        logarithm is ``X @ coef_ + intercept_``, and ``score`` returns D²; see :ref:`counts`.
     {regularizer}
     {normalization}
     {centering}
     target_normalization : {"standard", None}, default="standard"
-        ``"standard"`` counts predictions from the running mean of the target and in units of its running standard
-        deviation, so that ``y -> a y + c`` maps predictions to ``a * prediction + c``. Without ``fit_intercept`` it is
-        the root mean square, and the origin stays at 0.
+        ``"standard"`` measures predictions from the running mean of the target, in units of its running standard
+        deviation, so that ``y -> a y + c`` maps predictions to ``a * prediction + c``. Without ``fit_intercept``, the
+        root mean square replaces the standard deviation, and the origin stays at 0.
     {clip}
     eta0 : float, default=1.0
-        Learning rate, positive: ``alpha`` of FTRL-Proximal. Without unit where ``normalization`` and
+        Learning rate, positive; called ``alpha`` in FTRL-Proximal. It has no unit if ``normalization`` and
         ``target_normalization`` are used.
     {beta}
     {power_t}
@@ -272,8 +272,8 @@ class FTRLRegressor(_FTRLRule, OnlineRegressor):
     {positive}
     {constraint}
     epsilon : float, default=0.1
-        Where ``"huber"`` turns linear, and what the epsilon-insensitive losses ignore; in standard deviations of the
-        target so far or, with ``target_normalization=None``, in its unit.
+        Error above which ``"huber"`` becomes linear, and below which the epsilon-insensitive losses are 0. It is in
+        standard deviations of the target so far or, with ``target_normalization=None``, in the unit of the target.
     {quantile}
     {power}
     {fit_intercept}
@@ -305,7 +305,7 @@ class FTRLRegressor(_FTRLRule, OnlineRegressor):
     See Also
     --------
     FTRLClassifier : The same for classification; its notes state memory and time.
-    NAGRegressor : Normalized adaptive gradients, which averages the weights of all rows.
+    NAGRegressor : Normalized adaptive gradients, averaging the weights of all rows.
     sklearn.linear_model.SGDRegressor : Stochastic gradient descent, which needs scaled features.
 
     References

@@ -20,23 +20,23 @@ _IS_HEARERS = "_is_of_hearer"  # an attribute of exceptions
 
 
 class Progress(NamedTuple):
-    """How far an estimator is, as `report_progress` tells it.
+    """State of an estimator that is learning, as passed to the function of `report_progress`.
 
-    Losses are those of predictions made before each row was learnt, means by weight over rows and targets; NaN where
-    all rows had weight 0. With several learning rates side by side in a sweep they are those of the best one.
+    Losses are weighted means over rows and targets of the losses of predictions made before each row was learnt; NaN if
+    all rows had weight 0. In a sweep over several learning rates, they are those of the best one.
 
     Attributes
     ----------
     estimator : estimator
-        Which one learns. It may be read, as between two calls; that it learns within its own call is an error.
+        The estimator that is learning. It may be read, as between two calls, but letting it learn is an error.
     rows : int
-        Rows that it has learnt within the ``with`` block; each pass of `fit` counts them again.
+        Number of rows that it has learnt within the ``with`` block; each pass of `fit` counts them again.
     weight : float
-        Total weight of all rows that it has ever learnt: ``t_``.
+        Total weight of all rows that it has learnt: ``t_``.
     loss : float
         Mean progressive loss of these ``rows``.
     recent_loss : float
-        The same of the rows since the last report.
+        Mean progressive loss of the rows since the last report.
     rows_per_second : float
         Speed since the last report.
     """
@@ -145,20 +145,20 @@ class Told(NamedTuple):
 
 @contextmanager
 def report_progress(function: Callable[[Progress], Any], *, every: int | None = None) -> Iterator[None]:
-    """Tell a function how learning goes, in `fit` and `partial_fit` of all estimators within a ``with`` block.
+    """Report progress to a function while estimators learn in `fit` and `partial_fit` within a ``with`` block.
 
-    No model depends on it: calls are cut where a report is due, and results do not depend on how rows are cut. It holds
-    for the thread that the block runs in; processes and threads that are started inside do not report. A mixture
-    reports as one, at the ends of its batches where it has members of other packages.
+    Reporting does not change any model. It applies to the thread that runs the block; processes and threads started
+    inside do not report. A mixture reports as one estimator; if it has members from other packages, it reports at the
+    ends of its batches.
 
     Parameters
     ----------
     function : callable
         Called with a `Progress`, a named tuple of ``estimator``, ``rows``, ``weight``, ``loss``, ``recent_loss`` and
-        ``rows_per_second``. An exception that it raises ends the call of ``fit`` or ``partial_fit``, which leaves the
-        estimator as it was before.
+        ``rows_per_second``. An exception that it raises ends the call of ``fit`` or ``partial_fit`` and leaves the
+        estimator unchanged.
     every : int, optional
-        Rows from one report to the next. By default reports come when 1, 2, 4, 8, ... rows have been learnt.
+        Number of rows between reports. By default, reports come after 1, 2, 4, 8, ... rows.
 
     Yields
     ------
@@ -168,9 +168,9 @@ def report_progress(function: Callable[[Progress], Any], *, every: int | None = 
     Raises
     ------
     ValueError
-        When ``every`` is not a positive integer.
+        If ``every`` is not a positive integer.
     TypeError
-        When ``function`` cannot be called.
+        If ``function`` is not callable.
 
     Examples
     --------

@@ -15,7 +15,7 @@ from sklearn.base import ClassifierMixin
 from ._parameters import shown
 from ._validation import as_labels, as_targets, check_labels, classes_of
 
-NEITHER = "several labels are zeros and ones, probabilities of classes add up to 1 in each row"
+NEITHER = "several labels must be zeros and ones, and class probabilities must add up to 1 in each row"
 
 
 def has_columns(y):
@@ -86,8 +86,8 @@ def check_one_class_a_row(y, owner):
     """Raise unless ``y``, of any kind, has a single column that can be one of classes."""
     if has_columns(y) or are_shares(dense(y)):
         raise ValueError(
-            f"{owner} takes one class a row: not several labels, nor probabilities, as NAGClassifier, FTRLClassifier "
-            f"and ScaleInvariantClassifier do; y has {'several columns' if has_columns(y) else 'shares of a class'}."
+            f"{owner} takes one class per row; y has {'several columns' if has_columns(y) else 'shares of a class'}. "
+            "NAGClassifier, FTRLClassifier and ScaleInvariantClassifier also take several labels and probabilities."
         )
 
 
@@ -101,7 +101,7 @@ def as_matrix(y):
     y = dense(y)
     y = np.asarray(as_labels(y, "y").tolist()) if y.dtype == object else y
     if y.dtype.kind not in "biuf":
-        raise ValueError(f"y has shape {y.shape} and values that are no numbers: {NEITHER}.")
+        raise ValueError(f"y has shape {y.shape} and values that are not numbers: {NEITHER}.")
     return y.astype(np.float64) if y.dtype.kind in "biu" else y
 
 
@@ -116,7 +116,7 @@ def _check_shares(y, what):
 def checked_probabilities(y, n_classes):
     """Probabilities of the classes, a row for each target; raise unless they are such."""
     if y.shape[1] != n_classes:
-        raise ValueError(f"y has shape {y.shape}; probabilities of {n_classes} classes have as many columns.")
+        raise ValueError(f"y has shape {y.shape}; probabilities of {n_classes} classes need {n_classes} columns.")
     _check_shares(y, NEITHER)
     total = y.sum(axis=1, dtype=np.float64)
     wrong = np.abs(total - 1.0) > np.sqrt(np.finfo(y.dtype).eps)
@@ -152,7 +152,7 @@ def targets_of_shares(y, classes):
     """Targets of the single head, from -1 to 1, of shares of the second class; raise unless classes are 0 and 1."""
     if not (len(classes) == 2 and classes.dtype.kind in "biuf" and np.array_equal(classes, [0, 1])):
         raise ValueError(
-            f"y has numbers between 0 and 1, which are shares of class 1 where the classes are 0 and 1; they are "
-            f"{classes}: give probabilities of shape (n_samples, {len(classes)})."
+            f"y has numbers between 0 and 1, which are probabilities of class 1 against class 0, but the classes "
+            f"are {classes}: give probabilities of shape (n_samples, {len(classes)})."
         )
     return 2.0 * y.astype(np.float64)[:, None] - 1.0

@@ -66,9 +66,9 @@ def check_kind(name, model):
     kind = type(model).__name__
     if hasattr(type(model), "expert_losses_"):
         raise TypeError(
-            f"{name} is a {kind}; mixtures cannot be merged, as their weights judge the learners of each part, not "
-            "what comes of merging these. Merge its estimators one by one; sklearn_nag.merge does so with models of "
-            "lines, curves and cells."
+            f"{name} is a {kind}; mixtures cannot be merged, because their weights are for the learners before "
+            "merging. Merge its estimators one by one; sklearn_nag.merge does so for models of lines, curves and "
+            "cells."
         )
     if not isinstance(model, OnlineLinear):
         raise TypeError(f"{name} is a {kind}; it must be a learner of sklearn_nag.")
@@ -81,8 +81,8 @@ def _check_fits(first, name, model):
     differ = [name for name in names if getattr(rule, name) != getattr(other, name, None)]
     if differ == ["centred"]:
         raise ValueError(
-            f"{name} does not fit models[0]: one centres features and the other does not, as it began with sparse "
-            "rows; normalization='auto' or centering=False makes models that fit."
+            f"{name} does not fit models[0]: one centres features and the other does not, because it began with "
+            "sparse rows; use normalization='auto' or centering=False."
         )
     other_rule = bool(differ) or type(rule) is not type(other)  # as with half_life="auto"
     of_loss = {"loss", *first._loss().parameters, "class_weight", "calibration"}

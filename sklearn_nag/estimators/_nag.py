@@ -89,26 +89,22 @@ class _NAGRule(OnlineLinear):
         if has_bounds(self.constraint):
             if self.penalty in ("l1", "elasticnet"):
                 raise ValueError(
-                    f"constraint with bounds on single weights and penalty={self.penalty!r} do not go together here, "
-                    "as what L1 has done so far would have to count weights that a bound holds; FTRLClassifier and "
-                    "FTRLRegressor take both, and penalty='l2' goes with bounds."
+                    f"constraint with bounds on single weights and penalty={self.penalty!r} do not go together; use "
+                    "penalty='l2', or FTRLClassifier or FTRLRegressor, which take both bounds and l1."
                 )
             return
         if self.penalty is not None:
-            raise ValueError(
-                f"constraint and penalty={self.penalty!r} bound the weights in two ways that do not go together: set "
-                "one of them to None."
-            )
+            raise ValueError(f"constraint and penalty={self.penalty!r} do not go together: set one of them to None.")
         if not isinstance(self.constraint, Simplex):
             return
         if self.normalization is not None or self.adaptive:
             raise ValueError(
-                "constraint=Simplex(...) needs normalization=None and adaptive=False: only where all weights have the "
-                "same unit and the same steps is a fixed sum of them kept; WeightedL1Ball goes with all rules."
+                "constraint=Simplex(...) needs normalization=None and adaptive=False: a fixed sum of weights is kept "
+                "only if all have the same unit and the same steps. WeightedL1Ball goes with all rules."
             )
         if self._target_unit:
             raise ValueError(
-                "constraint=Simplex(...) needs target_normalization=None: its weights do not begin at 0, so they need "
+                "constraint=Simplex(...) needs target_normalization=None: its weights do not start at 0, so they need "
                 "a unit from the start; FTRLRegressor(regularizer='l2') learns one."
             )
 
@@ -239,8 +235,8 @@ class _NAGRule(OnlineLinear):
         check_within(rule.constraint, coef)
         if rule.log_link and any((model.target_mean() == NOTHING).any() for model in (state, *state.others)):
             raise ValueError(
-                f"weights cannot be given, as all targets so far are 0 and loss={self.loss!r} counts predictions from "
-                "the logarithm of their mean: learn rows with targets above 0 first, of each output."
+                f"weights cannot be set, because all targets so far are 0 and loss={self.loss!r} measures predictions "
+                "from the logarithm of their mean: first learn rows with targets above 0, for each output."
             )
         lost = (state.scale()[: self.n_features_in_] == 0) & coef.any(axis=0)
         try:
@@ -252,8 +248,8 @@ class _NAGRule(OnlineLinear):
             name = getattr(self, "feature_names_in_", [None] * (first + 1))[first]
             named = "" if name is None else f" ({as_given(name)})"
             warnings.warn(
-                f"the weights of {lost.sum()} features are left out, as these have not varied so far, such as column "
-                f"{first}{named}.",
+                f"the weights of {lost.sum()} features are left out, because these have not varied so far, such as "
+                f"column {first}{named}.",
                 UserWarning,
                 stacklevel=4,
             )
@@ -265,40 +261,39 @@ class _NAGRule(OnlineLinear):
 
     @property
     def half_lives_(self) -> np.ndarray:
-        """The half-lives that ``half_life="auto"`` mixes; infinity is that of the model that never forgets."""
+        """Half-lives that ``half_life="auto"`` mixes; infinity is that of the model that never forgets."""
         return self._attribute(lambda state: np.array([np.inf, *self._mixed(state).rule.half_lives]))
 
     @property
     def half_life_(self) -> np.ndarray:
-        """How much each half-life is trusted, with ``half_life="auto"``: its share in predictions."""
+        """Share of each half-life in predictions, with ``half_life="auto"``."""
         weights = self._attribute(lambda state: self._mixed(state).trusted.weights())
         return weights if len(weights) > 1 or getattr(self, "_n_outputs", None) else weights[0]
 
     def _mixed(self, state):
         if not state.others:
             raise AttributeError(
-                'half_life_ and half_lives_ are there with half_life="auto" or several numbers; half_life is '
-                f"{self.half_life!r}"
+                f'half_life_ and half_lives_ need half_life="auto" or several numbers; half_life is {self.half_life!r}'
             )
         return state
 
     @property
     def eta0_weights_(self) -> np.ndarray:
-        """How much each learning rate is trusted, with ``eta0="auto"``."""
+        """Share of each learning rate in predictions, with ``eta0="auto"``."""
         weights = self._attribute(lambda state: state.eta0_weights())
         if self._state.rule.experts == 1:
-            raise AttributeError(f'eta0_weights_ is there with eta0="auto"; eta0 is {self.eta0!r}')
+            raise AttributeError(f'eta0_weights_ needs eta0="auto"; eta0 is {self.eta0!r}')
         return weights if len(weights) > 1 or getattr(self, "_n_outputs", None) else weights[0]
 
 
 @share(**_shared_docs.ALL, **_shared_docs.CLASSIFIER, **_shared_docs.NAG)
 class NAGClassifier(_NAGRule, OnlineClassifier):
-    """Linear classifier learnt online by normalized adaptive gradients, from features in any units.
+    """Online linear classifier trained by normalized adaptive gradients, for features in any units.
 
-    Each feature is divided by its own scale and, if it is not 0 in most rows, centred, both learnt on the way, so that
-    neither its unit nor its origin matters: no scaler is needed, and one learning rate serves data of all kinds.
-    ``partial_fit`` is one pass in the order given; ``fit`` makes passes until the loss settles. ``normalization`` and
-    ``adaptive`` name the rule:
+    Each feature is divided by its own scale and, if it is not 0 in most rows, centred. Scales and means are learnt
+    along the way, so neither the unit nor the origin of a feature matters: no scaler is needed, and one learning rate
+    suits data of all kinds. ``partial_fit`` makes one pass in the order given; ``fit`` makes passes until the loss
+    settles. ``normalization`` and ``adaptive`` select the rule:
 
     ================= ================= ==================
     ``normalization`` ``adaptive=True`` ``adaptive=False``
@@ -308,47 +303,48 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
     ``None``          AdaGrad           OGD (plain SGD)
     ================= ================= ==================
 
-    ``"auto"``, the default, is ``"rms"`` for features that are not 0 in most rows, and something between ``"rms"`` and
-    ``"max"`` for the others. The paper's Algorithm 2 [1]_ as printed is ``normalization="max", centering=False,
-    importance_aware=False``, with ``multi_class="ovr", average=False`` and ``eta0`` by search; AdaGrad is the diagonal
-    one of [2]_. Read more in the :doc:`user guide </user_guide>`.
+    ``"auto"``, the default, is ``"rms"`` for features that are not 0 in most rows, and between ``"rms"`` and ``"max"``
+    for the others. The paper's Algorithm 2 [1]_ as printed is ``normalization="max", centering=False,
+    importance_aware=False, multi_class="ovr", average=False``, with ``eta0`` found by search. AdaGrad is the diagonal
+    version of [2]_. Read more in the :doc:`user guide </user_guide>`.
 
     Parameters
     ----------
     loss : {"log_loss", "hinge", "squared_hinge", "modified_huber", "perceptron", "squared_error", "huber", \
 "epsilon_insensitive", "squared_epsilon_insensitive"}, default="log_loss"
-        Loss to minimise. Probabilities need ``"log_loss"`` or ``"modified_huber"``. The last four are those of
-        :class:`NAGRegressor` for targets of -1 and 1.
+        Loss to minimise. Probabilities need ``"log_loss"`` or ``"modified_huber"``, or ``calibration``. The last four
+        are those of :class:`NAGRegressor`, with targets -1 and 1.
     {normalization}
     {adaptive}
     {centering}
     {scales}
     importance_aware : bool, default=True
-        Whether a step goes where infinitely many small steps would, so that it never overshoots the target, however
-        large ``eta0`` and ``sample_weight`` are [3]_. The perceptron loss has no such step and makes explicit ones.
+        Whether to make the step that infinitely many small steps would add up to [3]_. It never overshoots the target,
+        however large ``eta0`` and ``sample_weight`` are. The perceptron loss has no such step and makes explicit ones.
     {multi_class}
     eta0 : float or "auto", default=1.0
-        Learning rate, positive; without unit where ``normalization`` is used. ``"auto"`` learns with powers of 4 from
-        1/16 to 16 side by side and mixes them by AdaHedge [4]_: several times the work, and nothing to choose.
+        Learning rate, positive; it has no unit if ``normalization`` is used. ``"auto"`` learns with powers of 4 from
+        1/16 to 16 side by side and mixes their predictions by AdaHedge [4]_: several times the work, but no rate has to
+        be chosen.
     {learning_rate}
     {power_t}
     penalty : {"l2", "l1", "elasticnet", None}, default=None
-        Penalty on the weights without units, ``u = coef_ * scale_``, so that it does not depend on units either. L1
-        leaves true zeros: a weight is 0 as long as the mean of its gradients stays within the penalty [5]_. An average
-        of weights has none (``average=True``). The intercept is not penalised.
+        Penalty on the unit-free weights, ``u = coef_ * scale_``, so it does not depend on units; the intercept is not
+        penalised. L1 makes weights exactly 0: a weight is 0 as long as the mean of its gradients stays within the
+        penalty [5]_. An average of weights (``average=True``) has no exact zeros.
     {alpha}
     {l1_ratio}
     {constraint}
     epsilon : float, default=0.1
-        Where ``"huber"`` turns linear, and what the epsilon-insensitive losses ignore.
+        Error above which ``"huber"`` becomes linear, and below which the epsilon-insensitive losses are 0.
     {fit_intercept}
     {max_iter}
     {tol}
     {shuffle}
     {verbose}
     n_jobs : int or None, default=None
-        Threads over which classes learnt one against the rest are spread, where Numba runs and a call has rows enough
-        to be worth it; -1 for all cores. No result depends on it. A softmax is learnt by one thread.
+        Number of threads for classes learnt one against the rest, if Numba runs and a call has enough rows to be worth
+        it; -1 for all cores. Results do not depend on it. A softmax is learnt by one thread.
     {random_state}
     {early_stopping}
     {validation_fraction}
@@ -368,7 +364,7 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
     {scale_}
     {mean_}
     eta0_weights_ : ndarray of shape (5,) or (n_classes, 5)
-        How much each learning rate is trusted, with ``eta0="auto"``; for each class if learnt one against the rest.
+        Share of each learning rate in predictions, with ``eta0="auto"``; for each class if learnt one against the rest.
     {half_life_}
     {half_lives_}
     {progressive_loss_}
@@ -385,10 +381,10 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
 
     Notes
     -----
-    All classes share the scales and go through the rows together, so they stop together.
+    All classes share the scales and are learnt in the same passes, so they stop together.
 
-    Results do not depend on how a stream is cut into calls of `partial_fit`. On sparse input a row costs time in
-    proportion to its nonzeros; with both a penalty and ``average`` it needs time in proportion to all features.
+    Results do not depend on how a stream is cut into calls of `partial_fit`. On sparse input, a row takes time in
+    proportion to its nonzeros; with both a penalty and ``average``, in proportion to all features.
 
     References
     ----------
@@ -481,53 +477,54 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
 
 @share(**_shared_docs.ALL, **_shared_docs.REGRESSOR, **_shared_docs.NAG)
 class NAGRegressor(_NAGRule, OnlineRegressor):
-    """Linear regression learnt online by normalized adaptive gradients, from features in any units.
+    """Online linear regression trained by normalized adaptive gradients, for features and targets in any units.
 
-    Each feature is divided by its own scale and, if it is not 0 in most rows, centred, and so is the target, all learnt
-    on the way: neither units nor origins matter. ``normalization`` and ``adaptive`` name the rule, as they do for
-    :class:`NAGClassifier`. With several outputs all of them are learnt in one pass.
+    Each feature is divided by its own scale and, if it is not 0 in most rows, centred; so is the target. Scales and
+    means are learnt along the way, so neither units nor origins matter. ``normalization`` and ``adaptive`` select the
+    rule, as for :class:`NAGClassifier`. Several outputs are learnt together in one pass.
 
     The paper's Algorithm 2 [1]_ as printed is ``normalization="max", centering=False, importance_aware=False,
-    target_normalization=None, clip=None``, with ``average=False`` and ``eta0`` by search. Read more in the :doc:`user
+    target_normalization=None, clip=None, average=False``, with ``eta0`` found by search. Read more in the :doc:`user
     guide </user_guide>`.
 
     Parameters
     ----------
     loss : {"squared_error", "absolute_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive", \
 "quantile", "poisson", "gamma", "tweedie"}, default="squared_error"
-        Loss of each output; ``"squared_error"`` is half the square. The last three are deviances of counts, of amounts
-        above 0, and of sums of such (``power``): `predict` is the mean, of which ``X @ coef_ + intercept_`` is the
-        logarithm, and ``score`` is D²; see :ref:`counts`.
+        Loss of each output; ``"squared_error"`` is half the square. The last three are deviances for counts, for
+        amounts above 0, and for sums of such amounts (``power``). With them, `predict` returns the mean, whose
+        logarithm is ``X @ coef_ + intercept_``, and ``score`` returns D²; see :ref:`counts`.
     {normalization}
     {adaptive}
     {centering}
     {scales}
     importance_aware : bool, default=True
-        Whether a step goes where infinitely many small steps would, so that it never overshoots the target, however
-        large ``eta0`` and ``sample_weight`` are [3]_.
+        Whether to make the step that infinitely many small steps would add up to [3]_. It never overshoots the target,
+        however large ``eta0`` and ``sample_weight`` are.
     target_normalization : {"standard", None}, default="standard"
-        ``"standard"`` counts predictions from the running mean of the target and multiplies steps by its running
-        standard deviation, so that neither its origin nor its unit matters: ``y -> a y + c`` maps predictions to
-        ``a * prediction + c``. Without ``fit_intercept`` it is the root mean square, and the origin stays at 0.
+        ``"standard"`` measures predictions from the running mean of the target and multiplies steps by its running
+        standard deviation. Neither its origin nor its unit then matters: ``y -> a y + c`` maps predictions to ``a *
+        prediction + c``. Without ``fit_intercept``, the root mean square replaces the standard deviation, and the
+        origin stays at 0.
     {clip}
     eta0 : float or "auto", default=1.0
-        Learning rate, positive; without unit where ``normalization`` and ``target_normalization`` are used. Without the
-        latter and with ``adaptive`` it has the unit of the target, as a step changes a prediction by about this much.
-        ``"auto"`` learns with powers of 4 from 1/16 to 16 side by side and mixes them by AdaHedge [4]_: several times
-        the work, and nothing to choose.
+        Learning rate, positive; it has no unit if ``normalization`` and ``target_normalization`` are used. With
+        ``adaptive`` and without ``target_normalization``, it has the unit of the target, because a step changes a
+        prediction by about this much. ``"auto"`` learns with powers of 4 from 1/16 to 16 side by side and mixes their
+        predictions by AdaHedge [4]_: several times the work, but no rate has to be chosen.
     {learning_rate}
     {power_t}
     penalty : {"l2", "l1", "elasticnet", None}, default=None
-        Penalty on the weights without units, ``u = coef_ * scale_`` (with ``target_normalization``, in standard
-        deviations of the target when the penalty is applied: on sparse rows when a feature is next seen). L1
-        leaves true zeros: a weight is 0 as long as the mean of its gradients stays within the penalty [5]_. An average
-        of weights has none (``average=True``). The intercept is not penalised.
+        Penalty on the unit-free weights, ``u = coef_ * scale_``; the intercept is not penalised. With
+        ``target_normalization``, they are in standard deviations of the target at the time when the penalty is applied:
+        on sparse rows, when a feature is next seen. L1 makes weights exactly 0: a weight is 0 as long as the mean of
+        its gradients stays within the penalty [5]_. An average of weights (``average=True``) has no exact zeros.
     {alpha}
     {l1_ratio}
     {constraint}
     epsilon : float, default=0.1
-        Where ``"huber"`` turns linear, and what the epsilon-insensitive losses ignore; in standard deviations of the
-        target so far or, with ``target_normalization=None``, in its unit.
+        Error above which ``"huber"`` becomes linear, and below which the epsilon-insensitive losses are 0. It is in
+        standard deviations of the target so far or, with ``target_normalization=None``, in the unit of the target.
     {quantile}
     {power}
     {fit_intercept}
@@ -536,8 +533,8 @@ class NAGRegressor(_NAGRule, OnlineRegressor):
     {shuffle}
     {verbose}
     n_jobs : int or None, default=None
-        Threads over which several outputs are spread, where Numba runs and a call has rows enough to be worth it; -1
-        for all cores. No result depends on it.
+        Number of threads for several outputs, if Numba runs and a call has enough rows to be worth it; -1 for all
+        cores. Results do not depend on it.
     {random_state}
     {early_stopping}
     {validation_fraction}
@@ -554,7 +551,7 @@ class NAGRegressor(_NAGRule, OnlineRegressor):
     {scale_}
     {mean_}
     eta0_weights_ : ndarray of shape (5,) or (n_outputs, 5)
-        How much each learning rate is trusted, with ``eta0="auto"``.
+        Share of each learning rate in predictions, with ``eta0="auto"``.
     {half_life_}
     {half_lives_}
     {progressive_loss_}

@@ -221,7 +221,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         centering = bool(self.centering) if isinstance(self.centering, np.bool_) else self.centering
         check_option("centering", centering, (True, False, "auto"))
         if centering is True and not self.fit_intercept:
-            raise ValueError("centering=True needs fit_intercept=True: the means have to go somewhere.")
+            raise ValueError("centering=True needs fit_intercept=True, because the intercept takes up the means.")
         check_number("max_iter", self.max_iter, Integral, min_val=1)
         if self.tol is not None:
             check_number("tol", self.tol, min_val=0)
@@ -265,24 +265,24 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         coef_init: ArrayLike | None = None,
         intercept_init: ArrayLike | None = None,
     ) -> Self:
-        """Learn from scratch (or go on, with ``warm_start``), by passes over the rows until the loss settles.
+        """Learn from scratch (or continue, with ``warm_start``), in passes over the rows until the loss settles.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training rows in whatever units they come; dense or sparse, float32 or float64 (others are converted).
+            Training rows, in any units; dense or sparse, float32 or float64 (other types are converted).
         y : array-like of shape (n_samples,) or {array-like, sparse matrix} of shape (n_samples, n_columns)
-            Targets. For regression a column is an output. For classification columns of zeros and ones are several
-            labels; others are probabilities of classes, which add up to 1 in each row, and numbers between 0 and 1 in
-            a single column are those of class 1 against class 0.
+            Targets. For regression, each column is an output. For classification, columns of zeros and ones are several
+            labels, and other columns are class probabilities, which sum to 1 in each row. Numbers between 0 and 1 in a
+            single column are probabilities of class 1 against class 0.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows, not negative; 1 by default. From a row of weight 0 nothing is learnt.
+            Nonnegative weights of the rows; 1 by default. Nothing is learnt from a row of weight 0.
         coef_init : array-like of the shape of ``coef_``, optional
-            Weights in raw units to begin with, for `NAGClassifier` and `NAGRegressor`; zeros if only the intercept is
-            given. A new model makes a pass over the rows first that learns their scales and, at these weights, sizes
-            of gradients, as weights without units are what is kept; ``t_`` counts it.
+            Initial weights in raw units, for `NAGClassifier` and `NAGRegressor`; zeros if only the intercept is given.
+            A new model first makes a pass over the rows to learn their scales and the sizes of gradients at these
+            weights; ``t_`` counts this pass.
         intercept_init : float or array-like of the shape of ``intercept_``, optional
-            Intercepts to begin with; zeros if only the weights are given.
+            Initial intercepts; zeros if only the weights are given.
 
         Returns
         -------
@@ -292,8 +292,8 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         Raises
         ------
         ValueError
-            For input or parameters that cannot be used, and when rows make the model leave the range of float64. The
-            estimator is then as it was before.
+            For invalid input or parameters, and for rows that make the model leave the range of float64. The estimator
+            is then unchanged.
         """
         given = coef_init is not None or intercept_init is not None
         passes = self._begin_fit(X, y, sample_weight, goes_on=given)
@@ -304,32 +304,34 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
 
     @unchanged_on_error
     def set_coef(self, coef: ArrayLike, intercept: ArrayLike) -> Self:
-        """Go on from another linear model: a batch solver's, an average of several clients', an older one.
+        """Continue from the weights of another linear model: of a batch solver, an average of clients, an older model.
 
-        For `NAGClassifier` and `NAGRegressor` that have learnt a row, by which scales and units are known: these stay,
-        as do the sizes of steps. Averages of weights begin anew, and so do intervals and ``calibration``: probabilities
-        of a calibrated hinge are all alike until more rows have been learnt. A feature that has not varied so far has
-        no scale and so no weight: a warning says of how many the weights are left out. Weights outside a ball or a
-        simplex that ``constraint`` names become the nearest ones within it, and those beyond bounds are refused.
+        For `NAGClassifier` and `NAGRegressor` that have learnt at least one row, so that scales and units are known.
+        These and the step sizes are kept. Averages of weights, intervals and ``calibration`` start again; the
+        probabilities of a calibrated hinge loss are all equal until more rows have been learnt.
+
+        A feature that has not varied so far has no scale and thus no weight: a warning says how many weights are left
+        out. Weights outside a ball or simplex given by ``constraint`` are replaced by the nearest ones inside; weights
+        beyond bounds are refused.
 
         Parameters
         ----------
         coef : array-like of the shape of ``coef_``
             Weights in raw units.
         intercept : float or array-like of the shape of ``intercept_``
-            Values where every feature is 0.
+            Values when every feature is 0.
 
         Returns
         -------
         self : object
-            The estimator, whose ``coef_`` and ``intercept_`` are what was given, to rounding.
+            The estimator; its ``coef_`` and ``intercept_`` equal those given, up to rounding.
 
         Raises
         ------
         ValueError
-            For other shapes, for NaN and infinity, for weights beyond bounds, or that leave the range of float64 when
-            multiplied by their scales, where predictions are logarithms and all targets so far are 0, and for
-            estimators whose weights cannot be set. The estimator is then as it was before.
+            For wrong shapes, NaN and infinity, and estimators whose weights cannot be set; for weights beyond bounds,
+            or that leave the range of float64 when multiplied by scales; for losses with a log link, if all targets so
+            far are 0. The estimator is then unchanged.
         """
         check_fitted(self)
         coef, intercept = self._given(coef, intercept)
@@ -366,7 +368,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         coef = checked("coef", coef, (n, n_features), (n_features,))
         intercept = checked("intercept", intercept, (n,), ())
         if not self.fit_intercept and intercept.any():
-            raise ValueError("the intercept given is not 0, but fit_intercept=False leaves none.")
+            raise ValueError("the given intercept is not 0, but fit_intercept=False leaves none.")
         return coef, intercept
 
     def _begin_with(self, passes, coef, intercept):
@@ -377,7 +379,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         """Set the state, which has seen rows, to given weights."""
         raise ValueError(
             f"{type(self).__name__} cannot be set to given weights: its weights are a function of all gradients so "
-            "far, not the end of a path of steps. NAGClassifier and NAGRegressor can."
+            "far, not the result of a sequence of steps. NAGClassifier and NAGRegressor can."
         )
 
     def _begin_fit(self, X, y, sample_weight, goes_on=False):
@@ -776,22 +778,22 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
 
     @property
     def intercept_(self) -> np.ndarray:
-        """Value where every feature is 0; zeros without ``fit_intercept``."""
+        """Value when every feature is 0; zeros without ``fit_intercept``."""
         return self._attribute(methodcaller("intercept"))
 
     @property
     def scale_(self) -> np.ndarray:
-        """What each feature was divided by; 1 for a feature that has been 0 so far."""
+        """Divisor of each feature; 1 for a feature that has been 0 so far."""
         return kernels.positive(self._attribute(methodcaller("scale"))[: self.n_features_in_])
 
     @property
     def mean_(self) -> np.ndarray:
-        """What was subtracted from each feature; 0 where features are not centred."""
+        """Value subtracted from each feature; 0 for features that are not centred."""
         return self._attribute(methodcaller("mean"))[: self.n_features_in_]
 
     @property
     def feature_importances_(self) -> np.ndarray:
-        """Mean size of ``coef_ * scale_`` over classes or outputs, by which features in any units can be compared."""
+        """Mean absolute value of ``coef_ * scale_`` over classes or outputs; it can be compared between features."""
         return self._attribute(_importances)
 
     @property
@@ -806,7 +808,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
 
     @named_publicly
     def sparsify(self) -> Self:
-        """Give `coef_` as a CSR matrix, until the next `fit`; what is learnt and predicted stays as it is.
+        """Represent `coef_` as a CSR matrix until the next `fit`; learning and predictions do not change.
 
         Returns
         -------
@@ -819,7 +821,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
 
     @named_publicly
     def densify(self) -> Self:
-        """Give `coef_` as an array again.
+        """Represent `coef_` as an array again.
 
         Returns
         -------
@@ -829,7 +831,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         Raises
         ------
         MemoryError
-            For a model of so many classes and columns that its `coef_` is sparse in any case.
+            For a model with so many classes and columns that `coef_` is always sparse.
         """
         check_fitted(self)
         if isinstance(self._state, kernels.PlacedState):

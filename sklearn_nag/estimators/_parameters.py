@@ -52,12 +52,12 @@ class HasNamedParts(BaseEstimator):
         Parameters
         ----------
         deep : bool, default=True
-            Whether to add the parts by their names, and their parameters as ``name__parameter``.
+            Whether to include the parts by name, and their parameters as ``name__parameter``.
 
         Returns
         -------
         dict
-            Values by name.
+            Parameter values by name.
         """
         own = super().get_params(deep=deep)
         nested = {}
@@ -68,12 +68,12 @@ class HasNamedParts(BaseEstimator):
         return {**nested, **own}
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters by name: the list of parts first, then single ones, then theirs.
+        """Set parameters by name: first the list of parts, then single parts, then their parameters.
 
         Parameters
         ----------
         **params : dict
-            Values by name, as `get_params` names them.
+            Values by name, with the names that `get_params` returns.
 
         Returns
         -------

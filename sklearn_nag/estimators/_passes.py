@@ -357,8 +357,8 @@ class Passes:
             )
         elif estimator.tol is not None and not settled and estimator.max_iter > estimator.n_iter_no_change:
             found = (
-                f"made max_iter={estimator.max_iter} passes and has not settled; raise max_iter to go on, or tol to "
-                "stop sooner."
+                f"made max_iter={estimator.max_iter} passes and has not settled; increase max_iter to continue, or tol "
+                "to stop earlier."
             )
         else:
             return

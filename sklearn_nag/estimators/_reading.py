@@ -45,49 +45,50 @@ class ReadableMixin:
     def coefficients(
         self: Any, feature_names: ArrayLike | None = None, *, as_frame: bool | Literal["auto"] = "auto"
     ) -> pd.DataFrame | Bunch:
-        """Make a table of the weights of the features, with and without units.
+        """Return a table of the weights of the features, in raw units and unit-free.
 
-        The intercept is not among them: see ``intercept_``.
+        The intercept is not included: see ``intercept_``.
 
         Parameters
         ----------
         feature_names : array-like of str of shape (n_features,), optional
             Names of the features, such as ``pipeline[:-1].get_feature_names_out()``; by default those of the input, or
-            ``x0``, ``x1`` and so on.
+            ``x0``, ``x1``, and so on.
         as_frame : bool or "auto", default="auto"
-            Whether to return a pandas DataFrame; ``"auto"``: where pandas is installed.
+            Whether to return a pandas DataFrame; ``"auto"``: if pandas is installed.
 
         Returns
         -------
         DataFrame or Bunch
-            The same columns either way, in a Bunch as arrays, with a row for each feature, and with more than two
-            classes or several outputs for each class or output and feature:
+            A Bunch has the same columns as arrays. There is a row for each feature; with more than two classes or
+            several outputs, a row for each class or output and feature:
 
             ``class``, ``label`` or ``output``
-                To which decision value the row belongs, where there are several.
+                The decision value to which the row belongs, if there are several.
             ``feature``
                 Name of the feature.
             ``weight``
                 Its entry of ``coef_``.
             ``unit_free_weight``
-                ``weight * scale``: by how much the decision value rises when the feature rises by its scale: the
-                prediction, or with a log link its logarithm. These can be compared, whatever the units of features.
+                ``weight * scale``: the increase in the decision value when the feature increases by its scale. The
+                decision value is the prediction or, with a log link, its logarithm. These weights can be compared
+                between features in any units.
             ``standard_error``
-                That of ``weight``, with ``update="least_squares"`` of :class:`ScaleInvariantRegressor`: exact where
-                errors are independent and normal with one variance; NaN for features that depend linearly on those
-                before. Other learners have no such column.
+                Standard error of ``weight``, with ``update="least_squares"`` of :class:`ScaleInvariantRegressor` only:
+                exact if errors are independent and normal with a common variance; NaN for features that depend linearly
+                on earlier ones.
             ``scale``, ``mean``
                 Its entries of ``scale_`` and ``mean_``.
             ``largest``
-                The largest absolute value seen, or up to twice as much with learners that are scale invariant; 0 for a
-                feature that has always been 0, of which nothing is known.
+                Largest absolute value seen, or up to twice as much for scale-invariant learners; 0 for a feature that
+                has always been 0, about which nothing is known.
 
         Raises
         ------
         NotFittedError
             Before fitting.
         ImportError
-            For ``as_frame=True`` where pandas is not installed.
+            For ``as_frame=True`` if pandas is not installed.
 
         Examples
         --------
@@ -128,13 +129,16 @@ class ReadableMixin:
 
     @between_calls
     def contributions(self: Any, X: Rows) -> np.ndarray | Any:
-        """What each feature adds to the decision value of each row.
+        """Contribution of each feature to the decision value of each row.
 
-        A feature of a dense row adds its weight times its distance from ``mean_``, and one of a sparse row its weight
-        times its value, as absent features are to add nothing. The last column holds the rest, which is the same for
-        all rows: the decision value where every feature is at its mean or, for sparse rows, 0. Rows sum to
-        ``decision_function`` or, for regression, to what ``predict`` clips or, with a log link, its logarithm, up to
-        rounding. With ``half_life="auto"`` that clips what each half-life predicts, and sums differ where it does.
+        In a dense row, a feature contributes its weight times its distance from ``mean_``. In a sparse row, it
+        contributes its weight times its value, so that absent features contribute nothing. The last column is the
+        remainder, which is the same for all rows: the decision value when every feature is at its mean or, for sparse
+        rows, 0.
+
+        Up to rounding, rows sum to ``decision_function`` or, for regression, to the prediction before clipping; with a
+        log link, to its logarithm. With ``half_life="auto"``, `predict` clips the prediction of each half-life, and
+        sums differ when it does.
 
         Parameters
         ----------
@@ -144,16 +148,16 @@ class ReadableMixin:
         Returns
         -------
         ndarray or CSR array of shape (n_samples, n_features + 1)
-            In units of the decision value. With more than two classes or several outputs a stack of them: an ndarray of
-            shape (n_targets, n_samples, n_features + 1), or a list of CSR arrays.
+            In units of the decision value. With more than two classes or several outputs, an ndarray of shape
+            (n_targets, n_samples, n_features + 1) or a list of CSR arrays.
 
         Raises
         ------
         NotFittedError
             Before fitting.
         ValueError
-            For rows that cannot be used; for sparse rows where features were centred about means so far from 0 that
-            what is counted from 0 loses all digits.
+            For invalid rows; for sparse rows if features were centred at means so far from 0 that contributions counted
+            from 0 would lose all digits.
 
         Examples
         --------
@@ -173,8 +177,8 @@ class ReadableMixin:
             X.prune()
         if sparse.issparse(X) and self._state.rule.centred and not self._state.is_exact():
             raise ValueError(
-                "X is sparse, but this model centres its features, about means too far from 0 for contributions that "
-                "are counted from 0; give dense rows."
+                "X is sparse, but this model centres its features at means that are too far from 0 to compute "
+                "contributions of sparse rows; give dense rows."
             )
         parts = kernels.contributions(self._state, X)
         if len(parts) == 1:

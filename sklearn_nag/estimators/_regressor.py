@@ -29,10 +29,10 @@ AT_ENDS = 0.7  # of `share_at_ends`, from which targets are taken to be such as 
 
 
 class ClippingWarning(UserWarning):
-    """Warns that many predictions are held at the ends of the range of the targets, far beyond which they would be.
+    """Warns that many predictions are clipped to the range of the targets and would otherwise be far beyond it.
 
-    Where the rows are outliers, that is as it should be, and ``warnings.simplefilter("ignore", ClippingWarning)`` says
-    so. Where the targets have a trend that is to go on, see :ref:`clipping`.
+    If the rows are outliers, this is intended: filter the warning with ``warnings.simplefilter("ignore",
+    ClippingWarning)``. If the targets have a trend that should continue, see :ref:`clipping`.
     """
 
 
@@ -158,11 +158,11 @@ class OnlineRegressor(TakesNumbers, OnlineLinear):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows in whatever units they come.
+            Rows, in any units.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Targets.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows, not negative; 1 by default. A row of weight 0 is as if it were not there.
+            Nonnegative weights of the rows; 1 by default. A row of weight 0 is ignored.
 
         Returns
         -------
@@ -172,8 +172,8 @@ class OnlineRegressor(TakesNumbers, OnlineLinear):
         Raises
         ------
         ValueError
-            For input or parameters that cannot be used, and when rows make the model leave the range of float64. The
-            estimator is then as it was before.
+            For invalid input or parameters, and for rows that make the model leave the range of float64. The estimator
+            is then unchanged.
         """
         self._check_partial_fit()
         self._partial_fit(X, y, sample_weight)
@@ -265,7 +265,7 @@ class OnlineRegressor(TakesNumbers, OnlineLinear):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            As the targets were.
+            Predictions, with the shape of the targets.
         """
         X, decision = self._decided(X)
         self._warn_if_held(X, decision)
@@ -287,9 +287,8 @@ class OnlineRegressor(TakesNumbers, OnlineLinear):
         if held > few and not (self._state.share_at_ends() > AT_ENDS).all():
             warnings.warn(
                 f"{held} of {len(free)} predictions of this {type(self).__name__} would be far beyond the targets that "
-                f"it has learnt, and are held at the ends of their range, {few_numbers(low)} to {few_numbers(high)}. "
-                "Where that hides a trend, set clip=None or clip=(low, high); where the rows are outliers, filter "
-                "ClippingWarning.",
+                f"it has learnt, and are clipped to their range, {few_numbers(low)} to {few_numbers(high)}. If that "
+                "hides a trend, set clip=None or clip=(low, high); if the rows are outliers, filter ClippingWarning.",
                 ClippingWarning,
                 stacklevel=5,  # the caller of `predict`, past its decorators
             )
@@ -299,40 +298,43 @@ class OnlineRegressor(TakesNumbers, OnlineLinear):
     def predict_interval(
         self, X: Rows, coverage: float | ArrayLike = 0.9, *, method: Literal["progressive", "gaussian"] = "progressive"
     ) -> np.ndarray:
-        """Interval for the target of each row, which holds it with the probability asked for.
+        """Interval for the target of each row that contains it with the given probability.
 
-        Half its width is a quantile of the sizes of the errors that the model made on rows just before it learnt them.
-        It is tracked row by row such that, in the long run, the share of targets within intervals is at least what was
-        asked for, in whatever order rows come and however they change; see :doc:`/how_sure`. Intervals lie about what
-        `predict` returns, and most have one width. Rows more than three scales of a feature from its mean get wider
-        ones, by a factor of ``sqrt(1 + h)`` with ``h`` the leverage of what is beyond.
+        Half the width is a quantile of the absolute errors that the model made on rows just before it learnt them. The
+        quantile is updated with each row so that, in the long run, intervals contain targets at least as often as
+        requested, in whatever order rows come and however they change; see :doc:`/how_sure`.
+
+        Intervals are centred at the output of `predict`, and most have the same width. Rows more than three scales of a
+        feature from its mean get intervals that are wider by a factor of ``sqrt(1 + h)``, where ``h`` is the leverage
+        of the excess.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows.
         coverage : float or array-like of shape (n_coverages,), default=0.9
-            Probability that an interval holds the target, between 0 and 1; or several.
+            Probability that an interval contains the target, between 0 and 1; or several such probabilities.
         method : {"progressive", "gaussian"}, default="progressive"
-            What is said above; or, with ``update="least_squares"`` of :class:`ScaleInvariantRegressor`, Student's t,
-            for errors that are independent and normal with one variance: wider where a row is far from the others, and
-            about what `predict` would return with ``clip=None``.
+            ``"progressive"`` is described above. ``"gaussian"``, for ``update="least_squares"`` of
+            :class:`ScaleInvariantRegressor`, uses Student's t distribution, for errors that are independent and normal
+            with a common variance. Its intervals are wider for rows far from the others and centred at what `predict`
+            would return with ``clip=None``.
 
         Returns
         -------
         ndarray of shape (n_samples, 2) or (n_samples, n_outputs, 2)
-            Lower and upper ends in units of the target. For several coverages, of shape (..., 2, n_coverages). Ends are
-            infinite where the model has not seen ``1 / (1 - coverage)`` errors, and for coverages above 0.999.
-            Intervals are held within ``clip`` where that is two numbers; not within the range of the targets so far,
-            which the next one may leave.
+            Lower and upper ends in units of the target; for several coverages, of shape (..., 2, n_coverages). Ends are
+            infinite before the model has seen ``1 / (1 - coverage)`` errors, and for coverages above 0.999. If ``clip``
+            is two numbers, intervals are clipped to them. They are not clipped to the range of the targets so far,
+            because the next target may leave it.
 
         Raises
         ------
         NotFittedError
             Before fitting.
         ValueError
-            For rows that cannot be used, coverages out of range, ``method="gaussian"`` with other updates, and where no
-            errors are known: after weights were set, or of a model saved by a version that kept none.
+            For invalid rows, coverages out of range, and ``method="gaussian"`` with other updates. Also if no errors
+            are known: after weights were set, or for a model saved by a version that did not keep errors.
 
         Examples
         --------
@@ -363,8 +365,8 @@ class OnlineRegressor(TakesNumbers, OnlineLinear):
             evidence = quantiles.new(self._n_targets)
         if evidence is None:
             raise ValueError(
-                f"this {type(self).__name__} knows no errors of its own: it was saved by a version that kept none, or "
-                "its weights were set, and it has learnt nothing since. Let it learn rows by partial_fit first."
+                f"this {type(self).__name__} has no record of its errors: it was saved by a version that kept none, or "
+                "its weights were set, and it has learnt nothing since. Call partial_fit with some rows first."
             )
         unusual = kernels.excess_leverage(self._state, X)[:, :, None]
         with np.errstate(over="ignore"):
@@ -394,7 +396,7 @@ class OnlineRegressor(TakesNumbers, OnlineLinear):
 
     @named_publicly
     def score(self, X: Rows, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Share of the variation of the targets that predictions explain; 1 at best, 0 for predicting their mean.
+        """Proportion of the variation of the targets that predictions explain; 1 at best, 0 for predicting their mean.
 
         Parameters
         ----------
@@ -403,13 +405,13 @@ class OnlineRegressor(TakesNumbers, OnlineLinear):
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Targets.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows, not negative; 1 by default.
+            Nonnegative weights of the rows; 1 by default.
 
         Returns
         -------
         float
-            R² of squared errors; for the losses ``"poisson"``, ``"gamma"`` and ``"tweedie"`` D², the same of deviances,
-            as ``score`` of :class:`sklearn.linear_model.PoissonRegressor`.
+            R² of squared errors. For the losses ``"poisson"``, ``"gamma"`` and ``"tweedie"``, D² of the deviance, as
+            ``score`` of :class:`sklearn.linear_model.PoissonRegressor`.
         """
         if not (self._log_link and self._predicts_logarithms):
             return super().score(X, y, sample_weight)

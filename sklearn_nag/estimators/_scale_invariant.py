@@ -34,8 +34,8 @@ class _InvariantRule(OnlineLinear):
             raise ValueError(f"invariance='full' needs update={' or '.join(map(repr, allowed))}; got {self.update!r}.")
         if self.invariance == "full" and self.fit_intercept and not self.centering:
             raise ValueError(
-                "centering=False cannot be with invariance='full': moving the origins of features is one of the maps "
-                "under which predictions do not change. Use centering='auto'."
+                "centering=False does not go with invariance='full' and fit_intercept, for which predictions do not "
+                "change when the origins of features move. Use centering='auto'."
             )
         check_number("potential_alpha", self.potential_alpha, min_val=LEAST_ALPHA, include_boundaries="neither")
         check_number("epsilon", self.epsilon, min_val=0, options=self._epsilon_options)
@@ -64,8 +64,8 @@ class _InvariantRule(OnlineLinear):
     def _centred(self, is_sparse):
         if self.invariance == "full" and is_sparse:
             raise ValueError(
-                "invariance='full' needs dense X, which text, hashed words, curves and cells do not make; "
-                "invariance='coordinatewise' takes sparse rows as well."
+                "invariance='full' needs dense X, but text, hashed words, curves and cells make sparse rows; "
+                "invariance='coordinatewise' takes these as well."
             )
         return super()._centred(is_sparse)
 
@@ -91,27 +91,27 @@ class _InvariantRule(OnlineLinear):
 
 @share(**_shared_docs.ALL, **_shared_docs.CLASSIFIER, **_shared_docs.SCALE_INVARIANT)
 class ScaleInvariantClassifier(_InvariantRule, OnlineClassifier):
-    """Linear classifier learnt online without a learning rate, from features in any units.
+    """Online linear classifier without a learning rate, for features in any units.
 
-    The weights are a function of the sums of past gradients, not the end of a path of steps, so there is no rate to
-    choose. Except for ``"scinol2"``, the default, regret is bounded against every comparator, however large.
-    ``partial_fit`` is one pass in the order given; ``fit`` makes passes until the loss settles. Read more in the
-    :ref:`user guide <scale_invariant>`.
+    The weights are a function of the sums of past gradients rather than the result of a sequence of steps, so there is
+    no learning rate to choose. Except for ``"scinol2"``, the default, regret is bounded against every comparator,
+    however large. ``partial_fit`` makes one pass in the order given; ``fit`` makes passes until the loss settles. Read
+    more in the :ref:`user guide <scale_invariant>`.
 
     Parameters
     ----------
     loss : {"log_loss", "hinge", "squared_hinge", "modified_huber", "perceptron", "squared_error", "huber", \
 "epsilon_insensitive", "squared_epsilon_insensitive"}, default="log_loss"
-        Loss to minimise. Probabilities need ``"log_loss"`` or ``"modified_huber"``. The last four are those of
-        :class:`ScaleInvariantRegressor` for targets of -1 and 1. The theorems need a bound on the gradient; the
-        squared losses have none: their gradient is divided by the largest so far.
+        Loss to minimise. Probabilities need ``"log_loss"`` or ``"modified_huber"``, or ``calibration``. The last four
+        are those of :class:`ScaleInvariantRegressor`, with targets -1 and 1. The theorems need a bound on the gradient.
+        The squared losses have none, so their gradient is divided by the largest so far.
     {invariance}
     {update}
     {potential_alpha}
     {centering}
     {multi_class}
     epsilon : float, default=0.1
-        Where ``"huber"`` turns linear, and what the epsilon-insensitive losses ignore.
+        Error above which ``"huber"`` becomes linear, and below which the epsilon-insensitive losses are 0.
     {fit_intercept}
     {max_iter}
     {tol}
@@ -149,13 +149,13 @@ class ScaleInvariantClassifier(_InvariantRule, OnlineClassifier):
 
     Notes
     -----
-    With ``invariance="full"`` a feature that depends linearly on those before it, in all rows so far, has the weight 0.
-    For rows in the span of those learnt (with ``fit_intercept``, sums of multiples of them that add up to 1) that
-    choice changes no decision value, and no linear map or move of the features does, but for rounding. For other
-    rows nothing has been learnt of some direction: there decision values depend on the order of the columns.
+    With ``invariance="full"``, a feature that has depended linearly on earlier columns in all rows so far has weight 0.
+    For rows in the span of the rows learnt (with ``fit_intercept``, sums of multiples of them whose coefficients add up
+    to 1), this changes no decision value. For other rows, nothing has been learnt about some direction, and decision
+    values depend on the order of the columns.
 
-    A row of weight ``c`` counts as if its features and its gradient were multiplied by ``sqrt(c / C)``, ``C`` being the
-    largest weight so far, so that heavy rows cannot break the bounds; equal weights change nothing.
+    A row of weight ``c`` counts as if its features and its gradient were multiplied by ``sqrt(c / C)``, where ``C`` is
+    the largest weight so far. Heavy rows therefore cannot break the bounds; equal weights change nothing.
 
     References
     ----------
@@ -226,39 +226,42 @@ class ScaleInvariantClassifier(_InvariantRule, OnlineClassifier):
 
 @share(**_shared_docs.ALL, **_shared_docs.REGRESSOR, **_shared_docs.SCALE_INVARIANT)
 class ScaleInvariantRegressor(_InvariantRule, OnlineRegressor):
-    """Linear regression learnt online without a learning rate, from features and targets in any units.
+    """Online linear regression without a learning rate, for features and targets in any units.
 
-    The weights are a function of the sums of past gradients, not the end of a path of steps, so there is no rate to
-    choose. Except for ``"scinol2"``, the default, regret is bounded against every comparator, however large. With
-    several outputs all of them are learnt in one pass. Read more in the :ref:`user guide <scale_invariant>`.
+    The weights are a function of the sums of past gradients rather than the result of a sequence of steps, so there is
+    no learning rate to choose. Except for ``"scinol2"``, the default, regret is bounded against every comparator,
+    however large. Several outputs are learnt together in one pass. Read more in the :ref:`user guide
+    <scale_invariant>`.
 
     Parameters
     ----------
     loss : {"auto", "huber", "squared_error", "absolute_error", "epsilon_insensitive", \
 "squared_epsilon_insensitive", "quantile", "poisson", "gamma", "tweedie"}, default="auto"
-        Loss of each output. ``"auto"``: ``"squared_error"`` where ``update`` can solve it exactly, else
-        ``"huber"``. The theorems of the other updates need a bound on the gradient. ``"huber"`` has one and, at
-        two standard deviations, predicts the mean nearly as the squared error does; the two squared losses have none:
-        their gradient is divided by the largest so far, which no theorem covers, and which one early outlier can stall.
-        So is that of the last three, deviances whose means `predict` gives: of these one pass of ``"potential"`` hardly
-        learns; see :ref:`counts`.
+        Loss of each output. ``"auto"``: ``"squared_error"`` if ``update`` can solve it exactly, otherwise ``"huber"``.
+
+        The theorems of the other updates need a bound on the gradient. ``"huber"`` has one and, at two standard
+        deviations, predicts the mean nearly as the squared error does. The two squared losses and the last three, which
+        are deviances, have none. Their gradient is divided by the largest so far, which no theorem covers and which one
+        early outlier can stall. For the deviances, `predict` returns the mean, and one pass of ``"potential"`` learns
+        hardly anything; see :ref:`counts`.
     {invariance}
     update : {"auto", "potential", "scinol1", "scinol2", "least_squares"}, default="auto"
-        ``"potential"`` is [1]_. ``"scinol1"`` and ``"scinol2"`` are the algorithms of [2]_, which are for
-        ``invariance="coordinatewise"`` only. ``"least_squares"``, for ``invariance="full"`` and the squared error,
-        keeps the least-squares solution of all rows so far and predicts by it. ``"auto"``: ``"scinol2"`` coordinate by
-        coordinate, ``"least_squares"`` with ``invariance="full"`` where the loss is the squared error, else
-        ``"potential"``.
+        Update rule. ``"potential"`` is the algorithm of [1]_. ``"scinol1"`` and ``"scinol2"`` are the algorithms of
+        [2]_, for ``invariance="coordinatewise"`` only. ``"least_squares"``, for ``invariance="full"`` and the squared
+        error, maintains the least-squares solution of all rows so far. ``"auto"``: ``"scinol2"`` with
+        ``invariance="coordinatewise"``; with ``"full"``, ``"least_squares"`` for the squared error and ``"potential"``
+        for other losses.
     {potential_alpha}
     {centering}
     target_normalization : {"standard", None}, default="standard"
-        ``"standard"`` counts predictions from the running mean of the target and in units of its running standard
-        deviation, so that ``y -> a y + c`` maps predictions to ``a * prediction + c``. Without ``fit_intercept`` it is
-        the root mean square, and the origin stays at 0.
+        ``"standard"`` measures predictions from the running mean of the target, in units of its running standard
+        deviation, so that ``y -> a y + c`` maps predictions to ``a * prediction + c``. Without ``fit_intercept``, the
+        root mean square replaces the standard deviation, and the origin stays at 0.
     {clip}
     epsilon : float or "auto", default="auto"
-        Where ``"huber"`` turns linear, and what the epsilon-insensitive losses ignore; in standard deviations of the
-        target so far or, with ``target_normalization=None``, in its unit. ``"auto"``: 2 for ``"huber"``, else 0.1.
+        Error above which ``"huber"`` becomes linear, and below which the epsilon-insensitive losses are 0. It is in
+        standard deviations of the target so far or, with ``target_normalization=None``, in the unit of the target.
+        ``"auto"``: 2 for ``"huber"``, otherwise 0.1.
     {quantile}
     {power}
     {fit_intercept}
@@ -274,10 +277,10 @@ class ScaleInvariantRegressor(_InvariantRule, OnlineRegressor):
     {warm_start}
     {average}
     half_life : float or None, default=None
-        Total weight of rows, at least 1, after which a row counts half, for ``update="least_squares"``: recursive least
-        squares with a forgetting factor, taken in four steps a half-life. No row halves what was learnt more than once,
-        so one that weighs as much as ``2 ** k`` half-lives counts for about ``k`` of them. None never forgets.
-        Intervals are then by progressive errors alone. See :ref:`forgetting`.
+        Total weight of rows, at least 1, after which the influence of a row halves, for ``update="least_squares"``:
+        recursive least squares with a forgetting factor, applied in four steps for each half-life. None never forgets.
+        A row that weighs as much as ``2 ** k`` half-lives counts for about ``k`` of them. Intervals are then available
+        by progressive errors only. See :ref:`forgetting`.
 
     Attributes
     ----------
@@ -300,15 +303,15 @@ class ScaleInvariantRegressor(_InvariantRule, OnlineRegressor):
 
     Notes
     -----
-    With ``invariance="full"`` a feature that depends linearly on those before it, in all rows so far, has the weight 0.
-    For rows in the span of those learnt (with ``fit_intercept``, sums of multiples of them that add up to 1) that
-    choice changes no prediction, and no linear map or move of the features does, but for rounding. For other
-    rows nothing has been learnt of some direction: there predictions depend on the order of the columns.
+    With ``invariance="full"``, a feature that has depended linearly on earlier columns in all rows so far has weight 0.
+    For rows in the span of the rows learnt (with ``fit_intercept``, sums of multiples of them whose coefficients add up
+    to 1), this changes no prediction. For other rows, nothing has been learnt about some direction, and predictions
+    depend on the order of the columns.
 
-    With ``update="least_squares"`` one pass of `fit` is all it takes, and ``potential_alpha`` and ``average`` have no
-    effect. :func:`~sklearn_nag.regret.record` notes the forecaster of Vovk, Azoury and Warmuth [3]_ without its
-    regulariser: before a row is learnt it takes its target to be the mean of those before. Its regret against every
-    linear predictor is at most ``d B^2 log T`` and a term that does not grow, with ``B`` the largest target [4]_.
+    With ``update="least_squares"``, `fit` makes a single pass, and ``potential_alpha`` and ``average`` have no effect.
+    :func:`~sklearn_nag.regret.record` records the forecaster of Vovk, Azoury and Warmuth [3]_ without its regulariser:
+    before a row is learnt, its target is taken to be the mean of the earlier ones. Its regret against every linear
+    predictor is at most ``d B^2 log T`` plus a term that does not grow, with ``B`` the largest target [4]_.
 
     References
     ----------
@@ -398,8 +401,8 @@ class ScaleInvariantRegressor(_InvariantRule, OnlineRegressor):
         check_half_life(self.half_life)
         if self.half_life is not None and not self._solved:
             raise ValueError(
-                "half_life needs invariance='full' with update='least_squares', whose weights are a ratio of sums that "
-                f"fade; got half_life={self.half_life!r} with the update {self._update!r}."
+                "half_life needs invariance='full' with update='least_squares'; "
+                f"got half_life={self.half_life!r} with the update {self._update!r}."
             )
 
     @property

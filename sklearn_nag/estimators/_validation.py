@@ -24,7 +24,7 @@ Targets: TypeAlias = Any  # arrays, data frames and, of several labels, sparse m
 
 _ROWS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}  # options of `validate_data` and `check_array`
 _MOST_NONZEROS = 2**31 - 1
-_MAKE_NUMBERS = "make numbers of them first, such as days since the first one."
+_MAKE_NUMBERS = "convert them to numbers first, such as days since the first one."
 _DATES = np.datetime64, np.timedelta64, datetime.date, datetime.timedelta  # with pandas' own
 _NOT_REAL = "give real and imaginary parts as columns of their own."
 _WITHOUT_ORDER = Iterator, Mapping, MappingView, Set  # whose entries have no places
@@ -74,8 +74,8 @@ def as_numpy(array, name, is_decoded=True):
         return np.asarray(array)
     if isinstance(array, _WITHOUT_ORDER) and not sparse.issparse(array):
         raise TypeError(
-            f"{name} is a {type(array).__name__}, whose entries have no places: expected an array, or a sequence such "
-            "as a list."
+            f"{name} is a {type(array).__name__}, whose entries have no positions: expected an array, or a sequence "
+            "such as a list."
         )
     if type(array).__name__ == "LazyFrame" and hasattr(array, "collect"):  # of polars
         raise TypeError(f"{name} is a LazyFrame, which has no rows before it is collected: give {name}.collect().")
@@ -88,8 +88,8 @@ def as_numpy(array, name, is_decoded=True):
     if converted is None or (converted.dtype.kind == "O" and not _holds_words(converted)):
         kind = f"{type(array).__module__}.{type(array).__qualname__}"
         raise TypeError(
-            f"{name} is a {kind}, which cannot be read as a NumPy array, as models need it: give "
-            f"{name} as one, moved to the CPU and detached from gradients where it has these."
+            f"{name} is a {kind}, which NumPy cannot read: convert it to a NumPy array, after moving it "
+            "to the CPU and detaching it from gradients where needed."
         )
     return converted
 
@@ -184,7 +184,7 @@ def raise_for_kinds(name, values):
     kinds = set(map(type, entries.flat)) if entries.dtype == object else ()
     if any(issubclass(kind, _DATES) for kind in kinds):
         place, entry = next(pair for pair in np.ndenumerate(entries) if isinstance(pair[1], _DATES))
-        raise ValueError(f"{name} has a date or time{_in_place(place)}, {entry!r}: make a number of it first.")
+        raise ValueError(f"{name} has a date or time{_in_place(place)}, {entry!r}: convert it to a number first.")
     if any(_is_not_real(kind) for kind in kinds):
         place, entry = next(pair for pair in np.ndenumerate(entries) if _is_not_real(type(pair[1])))
         raise ValueError(f"Complex data not supported: {name} has {as_given(entry)}{_in_place(place)}; {_NOT_REAL}")
@@ -219,7 +219,7 @@ def raise_for_entry(name, values, names=None):
             raise TypeError(f"{name} must hold numbers{_in_place(place, names, ';')}: {error}.") from None
         except ValueError:
             entry = shown(_without_type(entries[place]))
-            advice = " sklearn_nag.preprocessing.prepare makes columns of numbers of words." if name == "X" else ""
+            advice = " sklearn_nag.preprocessing.prepare converts words to columns of numbers." if name == "X" else ""
             raise ValueError(
                 f"{name} must hold numbers{_in_place(place, names, ';')}: could not convert string to float: {entry}."
                 f"{advice}"
@@ -238,7 +238,7 @@ def converted(estimator, X, *y, **options):
         if options.get("y_numeric"):
             raise_for_kinds("y", y[0])
         elif (labels := np.asarray(y[0])).dtype.kind == "c":
-            raise ValueError("Complex data not supported: y has complex numbers, which are no labels.")
+            raise ValueError("Complex data not supported: y has complex numbers, which are not labels.")
         elif isinstance(y[0], list | tuple) and labels.dtype.kind == "U":  # NumPy makes the word "nan" of NaN
             _raise_for_missing("y", y[0])
         elif labels.dtype.kind in "Of":
@@ -324,7 +324,7 @@ def check_finite(values, name, owner, names=None):
     if what == "NaN" and name in ("X", "y"):
         advice = f" {owner} takes no missing values: leave such rows out"
         advice += (
-            ", or fill them, by sklearn_nag.preprocessing.OnlineImputer or sklearn.impute.SimpleImputer."
+            ", or fill them with sklearn_nag.preprocessing.OnlineImputer or sklearn.impute.SimpleImputer."
             if name == "X"
             else "."
         )
@@ -415,7 +415,7 @@ def _check_coordinates(X):
     """Raise unless the coordinates of a COO matrix are places in it, one for each entry."""
     coords = X.coords if hasattr(X, "coords") else (X.row, X.col)
     if len(coords) != 2:
-        raise ValueError(f"X has coordinates of {len(coords)} dimensions; rows are those of a matrix.")
+        raise ValueError(f"X has coordinates of {len(coords)} dimensions; it must be a matrix.")
     _check_array("data", X.data, 1)
     for what, places, n in zip(("row", "column"), coords, X.shape):
         _check_array(f"{what}s", places, 1, integers=True)
@@ -548,7 +548,7 @@ def check_labels(y):
     try:
         check_classification_targets(y)
     except TypeError:
-        raise ValueError(f"y has labels of another kind than its first one, {as_given(y[0])}.") from None
+        raise ValueError(f"y has labels of a different type than its first one, {as_given(y[0])}.") from None
     return y
 
 
@@ -578,7 +578,7 @@ def check_told_apart(name, labels, words):
     if len(words) < len(labels):
         alike = ", ".join(sorted(map(repr, labels))[:3])
         raise ValueError(
-            f"{name} has labels of which NumPy makes the same words, such as {alike:.200}: give plain words."
+            f"{name} has labels that NumPy converts to the same word, such as {alike:.200}: give plain words."
         )
 
 
@@ -620,7 +620,7 @@ def class_codes(y, classes):
             try:  # of signed and unsigned numbers it would make floats
                 found = np.searchsorted(classes, part.astype(classes.dtype) if signs in ("iu", "ui") else part)
             except TypeError:
-                raise ValueError(f"y has labels of another kind than the classes {classes}.") from None
+                raise ValueError(f"y has labels of a different type than the classes {classes}.") from None
             found[found == len(classes)] = 0
             known = classes[found] == part
         if not np.all(known):
@@ -642,7 +642,7 @@ def check_alike(models, base, *names):
     for name, model in named_models(models, base):
         if type(model) is not type(first):
             kinds = type(model).__name__, type(first).__name__
-            raise TypeError(f"{name} is a {kinds[0]}, models[0] a {kinds[1]}; they must be alike.")
+            raise TypeError(f"{name} is a {kinds[0]}, models[0] a {kinds[1]}; they must be of the same kind.")
         if not model.__sklearn_is_fitted__():
             raise NotFittedError(f"{name} is not fitted yet: call fit or partial_fit before merge.")
         if hasattr(model, "_check_whole"):

@@ -130,7 +130,7 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
 
     @unchanged_on_error
     def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Learn rows, in addition to those learnt before.
+        """Learn more rows.
 
         Parameters
         ----------
@@ -149,9 +149,9 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
 
     @unchanged_on_error
     def learn_transform(self, X: Any) -> Any:
-        """Learn rows, and transform each by what the rows up to it have shown, itself included.
+        """Learn rows, and transform each using the rows up to and including it.
 
-        However a stream is cut into batches, the same comes out, to the last bit.
+        The result does not depend on how a stream is cut into batches, to the last bit.
 
         Parameters
         ----------
@@ -161,12 +161,12 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
         Returns
         -------
         {ndarray, CSR array, data frame} of shape (n_samples, n_features_out)
-            The rows transformed.
+            The transformed rows.
         """
         return self._contained(self._learn(X, True), X)
 
     def transform(self, X: Any) -> Any:
-        """Transform rows by what has been learnt, without learning from them.
+        """Transform rows using what has been learnt, without learning from them.
 
         Parameters
         ----------
@@ -176,19 +176,19 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
         Returns
         -------
         {ndarray, CSR array, data frame} of shape (n_samples, n_features_out)
-            The rows transformed.
+            The transformed rows.
         """
         if isinstance(X, _Learnt):
             return X.rows
         return _apart(*self._made_of(X))
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
-        """Name the columns that come out.
+        """Return the names of the output columns.
 
         Parameters
         ----------
         input_features : array-like of str, optional
-            Names of the columns that go in; by default those of the first frame, or ``x0``, ``x1`` and so on.
+            Names of the input columns; by default those of the first frame, or ``x0``, ``x1`` and so on.
 
         Returns
         -------
@@ -273,9 +273,9 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
 
     @property
     def numeric_outputs_(self) -> np.ndarray:
-        """Places of the columns that come out and hold numbers, not words or marks, where that is known.
+        """Positions of the output columns that hold numbers, not words or indicators, if known.
 
-        An `OnlinePipeline` tells them to a step behind that has ``set_numeric_columns``.
+        An `OnlinePipeline` passes them to a later step that has ``set_numeric_columns``.
         """
         self._check_is_fitted()
         places = self._numeric_outputs()
@@ -411,7 +411,7 @@ def checked_numbers(transformer: Any, X: Any, first: bool, *, allow_sparse: bool
     check_sparse(X)
     if sparse.issparse(X) and not allow_sparse:
         raise TypeError(
-            f"Sparse data was passed for X, but {type(transformer).__name__} takes dense rows alone: give "
+            f"Sparse data was passed for X, but {type(transformer).__name__} takes dense rows only: give "
             "X.toarray(), or leave these columns out of it."
         )
     known = not first and not hasattr(transformer, "feature_names_in_")
@@ -448,7 +448,7 @@ def table_in(transformer: Any, X: Any, first: bool) -> Table:
     """
     table = read_table(X)
     if sparse.issparse(X):
-        raise TypeError(f"Sparse data was passed for X, but {type(transformer).__name__} takes dense rows alone.")
+        raise TypeError(f"Sparse data was passed for X, but {type(transformer).__name__} takes dense rows only.")
     check_some(table)
     known = not first and not hasattr(transformer, "feature_names_in_")
     if table.names is None and known and len(table.columns) == transformer.n_features_in_:

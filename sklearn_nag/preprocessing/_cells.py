@@ -146,72 +146,72 @@ def _means_together(column, cut, rows, weight, columns, gap):
 
 
 class OnlineCells(KnotTransformer):
-    """Put the cells of random partitions beside the columns, with cuts from the first rows.
+    """Add the cells of random partitions to the columns, with cuts from the first rows.
 
-    Each of many random trees cuts the space of all rows into cells: a node takes a random column, and cuts it at a
-    random place among the quantiles of the first rows. The cell of a row in each tree is a column that is 1. A linear
-    learner of these columns learns how the columns act together, as boosted trees do, in one pass. These are the
-    features of the Mondrian kernel, in ranks instead of units: inner products of rows approximate a Laplace kernel.
-
-    Increasing maps of a column, such as logarithms, cubes or ranks, change no cell.
+    Each of many random trees partitions the space of rows into cells: a node takes a random column and cuts it at a
+    random one of the quantiles of the first rows. For each tree, the column of a row's cell is 1. From these columns, a
+    linear learner learns how the original columns act together, as boosted trees do, in one pass. They are the features
+    of the Mondrian kernel, in ranks instead of units: inner products of rows approximate a Laplace kernel. Increasing
+    maps of a column, such as logarithms, cubes or ranks, do not change the cells.
 
     Parameters
     ----------
     columns : "auto" or list, default="auto"
-        Which columns are cut: a list of places, of names or patterns of names such as ``"size_*"``, or of True and
-        False for each column. ``"auto"`` takes all columns of arrays and data frames. Of sparse rows, most
-        of whose columns are words and categories, it takes those that `set_numeric_columns` names, as an
-        `OnlinePipeline` of a data frame does, and else none, with a warning. The others go through untouched.
+        Columns to cut: a list of positions, of names or name patterns such as ``"size_*"``, or of booleans for each
+        column. The others are passed through unchanged. ``"auto"`` takes all columns of arrays and data frames. Of
+        sparse rows, it takes those named by `set_numeric_columns`, which an `OnlinePipeline` on a data frame calls, or
+        else none, with a warning.
     n_trees : int, default=300
-        How many partitions there are. Each row has so many nonzeros more, so time is in proportion.
+        Number of partitions. Each adds one nonzero to a row, so time is in proportion.
     depth : int, default=7
-        Cuts from the root of a tree to a leaf. More rows can fill more cells: 8 or more is better from about 50,000
-        rows on, and 5 or 6 where there are few thousands.
+        Number of cuts from the root of a tree to a leaf. More rows can fill more cells: use 8 or more from about 50,000
+        rows on, and 5 or 6 with a few thousand.
     max_columns : int, default=2**20
-        How many columns all cells have at most, which bounds the memory of what learns from them. A tree has
-        ``2 ** (depth + 1) - 1`` cells; where that is too many, the cells of each tree are hashed to equal shares.
+        Maximum number of columns for all cells, which limits the memory of the learner. A tree has ``2 ** (depth + 1) -
+        1`` cells; if that is too many, the cells of each tree are hashed to an equal share of the columns.
     first_rows : int, default=300
-        Of how many rows the quantiles are taken. Until as many have come, the cells of all rows are 0, and the model
-        keeps these rows, so that its memory is bounded; then the cuts are fixed for good. `fit` fixes them at its end
-        if there are fewer.
+        Number of rows from which the quantiles are taken. Until then, no row has a cell, and the model stores the rows,
+        so its memory is bounded. The cuts are then fixed permanently. If there are fewer rows, `fit` fixes them at its
+        end.
     n_quantiles : int, default=256
-        At how many quantiles a column may be cut: those of the ranks ``(1 - cos(pi * k / (n_quantiles - 1))) / 2``,
-        which are Chebyshev's points and lie closer at both ends.
+        Number of quantiles at which a column may be cut. Their ranks are ``(1 - cos(pi * k / (n_quantiles - 1))) / 2``,
+        the Chebyshev points, which are closer together at both ends.
     random_state : int, RandomState instance or None, default=None
-        Of the trees. The same int gives the same cells.
+        Seed of the trees. The same int gives the same cells.
 
     Attributes
     ----------
     knots_ : list of ndarray, or None
-        For each column that is cut, the quantiles at which it may be: values of the first rows, ascending, without
-        repetition. None until enough rows were seen.
+        For each column that is cut, the quantiles at which it may be cut: distinct values of the first rows, ascending.
+        None until enough rows have been seen.
     n_features_in_ : int
-        Number of columns that go in.
+        Number of input columns.
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, where the first rows had names that are all strings.
+        Names of the input columns, if the first rows had names that are all strings.
 
     See Also
     --------
     OnlineCurves : A curve of each column.
-    sklearn.ensemble.RandomTreesEmbedding : Cells of trees that are grown on all rows, in units.
+    sklearn.ensemble.RandomTreesEmbedding : Cells of trees grown on all rows, in units.
 
     Notes
     -----
-    What comes out is a CSR array of float64: the columns that went in, then those of the cells, tree by tree, each in
-    the order of its nodes from the root. A row whose value is missing (NaN) at a node stops there: the node is the cell
-    of such rows. The column itself then has the lower median of the first rows, or of the rows so far while these wait.
+    The output is a CSR array of float64: the input columns, then the columns of the cells, tree by tree, each in the
+    order of its nodes from the root. If a row has a missing value (NaN) at a node, it stops there, and that node is its
+    cell. In the column itself, missing values are replaced by the lower median of the first rows, or of the rows so far
+    until these are complete.
 
-    By turns trees cut random sets of 2, 3, 5 and all columns. As in the Mondrian process, a node takes a column in
-    proportion to the length that its cell has along it. The length of a column is its entropy among the first rows, 1
-    bit at most, so that columns which are nearly constant, as rare categories are, take few of the cuts; a cell has the
-    part of it that it has of the column's quantiles. It is cut in the middle 80 % of these; the Mondrian process cuts
-    anywhere. A cell in which no column can be cut is not cut.
+    In turn, trees cut random sets of 2, 3, 5 and all columns. As in the Mondrian process, a node chooses a column in
+    proportion to the length of its cell along that column. The length of a column is its entropy among the first rows,
+    at most 1 bit, so that nearly constant columns, such as rare categories, take few of the cuts. A cell's length along
+    a column is its share of the column's quantiles. A node cuts in the middle 80 % of these, whereas the Mondrian
+    process cuts anywhere. A cell in which no column can be cut is not cut.
 
-    ``learn_transform`` transforms each row by the rows up to it, so row number ``first_rows`` is the first with cells.
-    Cuts of a stream change no bit.
+    ``learn_transform`` transforms each row using the rows up to it, so row number ``first_rows`` is the first with
+    cells. Results do not depend on how a stream is cut, to the last bit.
 
-    Transformers can be merged that have the same ``random_state`` and the same knots, or where but one has knots:
-    `copy.copy` of a transformer that has seen the first rows is what shards should begin with.
+    Transformers can be merged if they have the same ``random_state`` and the same knots, or if only one has knots. For
+    shards, start from `copy.copy` of a transformer that has seen the first rows.
 
     References
     ----------
@@ -224,7 +224,7 @@ class OnlineCells(KnotTransformer):
     >>> from sklearn_nag import NAGRegressor
     >>> from sklearn_nag.preprocessing import OnlineCells
     >>> X = np.random.default_rng(0).normal(size=(5000, 2))
-    >>> y = X[:, 0] * X[:, 1]  # of which no line and no curve knows anything
+    >>> y = X[:, 0] * X[:, 1]  # which no line or curve can represent
     >>> make_pipeline(OnlineCells(random_state=0), NAGRegressor(random_state=0)).fit(X, y).score(X, y) > 0.9
     True
     >>> cells = OnlineCells(n_trees=1, depth=1, random_state=0).fit([[1.0], [2.0]])

@@ -98,55 +98,55 @@ class _Changed(Column):
 
 
 class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
-    """Gives columns of a table to transformers, and puts what these make of them side by side, row by row in a stream.
+    """Apply transformers to columns of a table and concatenate their outputs, row by row in a stream.
 
-    As `sklearn.compose.ColumnTransformer`, and each transformer learns as in an `OnlinePipeline`: by
-    ``learn_transform`` or ``partial_fit``, or not at all. Tables are frames of pandas or polars, Arrow tables, arrays
-    or, for transformers that take them, sparse matrices. A transformer gets arrays, whatever the table is:
+    It works like `sklearn.compose.ColumnTransformer`, but each transformer learns as in an `OnlinePipeline`: by
+    ``learn_transform`` or ``partial_fit``, or not at all. Tables are pandas or polars frames, Arrow tables, arrays or,
+    for transformers that accept them, sparse matrices. Whatever the table, a transformer gets an array:
 
-    - float64, with NaN for missing values, where its columns hold numbers or booleans;
-    - objects, str or None, where they hold words: text, categories of pandas and polars, and numbers and booleans that
-      `OnlineTfidf` or encoders of words alone take;
-    - datetime64, with NaT, where they hold dates. A time with a zone is what the clock shows there;
-    - objects, where they hold several of these.
+    - float64, with NaN for missing values, if its columns hold numbers or booleans;
+    - object, with str or None, if they hold words: text, pandas and polars categories, and numbers and booleans for
+      `OnlineTfidf` or encoders that accept words only;
+    - datetime64, with NaT, if they hold dates; times with a time zone are taken as local times of that zone;
+    - object, if they hold several of these.
 
-    Names and kinds of columns are those of the first table; their order does not matter. Transformers are copied then,
-    and may not change.
+    The first table determines the names and kinds of columns; their order does not matter. Transformers are copied at
+    that time and must not change afterwards.
 
     Parameters
     ----------
     transformers : list of tuple
-        Tuples ``(name, transformer, columns)``. The transformer may be "drop" or "passthrough". The columns are a list
-        of names, or of numbers where columns have no names, a slice of numbers or, with the last one, of names, a mask,
-        or a function that gives one of these for the first table. A single name or number, without a list, hands over
-        an array of one dimension, as transformers of text take it.
+        Tuples ``(name, transformer, columns)``. The transformer may be "drop" or "passthrough". ``columns`` is a list
+        of names (or of positions, if columns have no names), a slice of positions or, including the last one, of names,
+        a mask, or a function that returns one of these for the first table. A single name or position, not in a list,
+        passes a one-dimensional array, as text transformers need it.
     remainder : {"drop", "passthrough"} or transformer, default="drop"
-        What happens to the columns that are not in ``transformers``.
+        How to treat the columns that are not in ``transformers``.
     mismatch : {"raise", "fill"}, default="raise"
-        What to do with a table that has other columns than the first one. ``"raise"`` refuses one that lacks a
-        column, has one more, or has words among numbers and the like. ``"fill"`` warns: a column that is not there has
-        missing values, a new one is left out, and of one that holds something else what cannot be read is missing, as
-        infinite numbers are, in the first table as in others. Columns that no transformer takes may come and go either
-        way.
+        How to treat a table with other columns than the first one. ``"raise"`` refuses a table that lacks a column, has
+        an additional one, or has, for example, words among numbers. ``"fill"`` warns instead: missing columns are
+        filled with missing values and additional ones are dropped. Values that cannot be read as the kind of their
+        column are missing; so are infinite numbers, in any table. In both cases, columns that no transformer takes may
+        come and go.
     unused : list of str, default=()
-        Names of columns that the first table lacks and that may come and go, too: the target, for one.
+        Names of columns that the first table lacks and that may also come and go, such as the target.
     verbose_feature_names_out : bool, default=True
-        Whether names of columns that come out begin with that of their transformer, as in ``words__town=Rome``. Those
-        that two transformers would give alike do anyhow.
+        Whether to prefix output names with the name of their transformer, as in ``words__town=Rome``. Names that two
+        transformers would otherwise share are always prefixed.
 
     Attributes
     ----------
     transformers_ : list of tuple
-        Fitted transformers, with their names and the places of their columns.
+        Fitted transformers, with their names and the positions of their columns.
     named_transformers_ : Bunch
-        The fitted transformers by their names.
+        The fitted transformers by name.
     n_features_in_ : int
         Number of columns of the first table.
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, where all are str.
+        Names of the columns of the first table, if all are str.
     kinds_ : tuple of str
-        What each holds: ``"numbers"``, ``"words"`` or ``"dates"``; ``"no values"`` if there was none so far, ``""`` if
-        no transformer takes it.
+        Content of each column: ``"numbers"``, ``"words"`` or ``"dates"``; ``"no values"`` if there has been none so
+        far, ``""`` if no transformer takes it.
 
     See Also
     --------
@@ -203,7 +203,7 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
             _check_transformer("transformers", transformer)
             if _asks_for_weights(transformer):
                 raise ValueError(
-                    f"{name!r}, one of transformers, requests sample_weight, which {type(self).__name__} does not hand "
+                    f"{name!r}, one of transformers, requests sample_weight, which {type(self).__name__} does not pass "
                     "on: its transformers count every row alike."
                 )
         check_names_of_parts("transformers", [name for name, _, _ in self.transformers], type(self))
@@ -217,14 +217,14 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
 
     @unchanged_on_error
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit from scratch, also transformers that need all rows at once.
+        """Fit from scratch, including transformers that need all rows at once.
 
         Parameters
         ----------
         X : {data frame, Arrow table, array-like, sparse matrix} of shape (n_samples, n_features)
             Rows.
         y : array-like of shape (n_samples,), optional
-            Targets, for transformers that look at them.
+            Targets, for transformers that use them.
 
         Returns
         -------
@@ -521,18 +521,18 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
 
     @property
     def transformers_(self) -> list[tuple]:
-        """Fitted transformers, with their names and the places of their columns."""
+        """Fitted transformers, with their names and the positions of their columns."""
         self._check_is_fitted()
         return [(name, step, list(places)) for name, step, places, _ in self._fitted]
 
     @property
     def named_transformers_(self) -> Bunch:
-        """The fitted transformers by their names."""
+        """The fitted transformers by name."""
         return Bunch(**{name: step for name, step, _ in self.transformers_})
 
     @property
     def kinds_(self) -> tuple:
-        """What each column holds; "" if no transformer takes it."""
+        """Content of each column; "" if no transformer takes it."""
         self._check_is_fitted()
         return self._state.kinds
 

@@ -15,64 +15,63 @@ from ._places import Columns
 
 
 class OnlineCurves(KnotTransformer):
-    """Put a piecewise linear spline of each column's ranks beside it, with knots from the first rows.
+    """Add a piecewise linear spline of each column's ranks, with knots from the first rows.
 
-    A linear learner of these columns learns a curve of each column: a generalised additive model. The quantiles of the
-    first rows give ranks to values; between quantiles ranks are interpolated, and outside of them they are constant,
-    where the column itself, which stays, goes on as a straight line. Of ``n_knots`` knots, from the first quantile to
-    the last one with equally many between them, each has a hat: a column that is 1 at the knot, 0 at all others and
-    linear between. So at most two hats of a column are not 0, and they sum to 1. Quantiles, and so knots, lie closer
-    towards both ends, where columns with long tails go through most of their range.
+    From these columns, a linear learner learns a curve of each column: a generalised additive model. The quantiles of
+    the first rows define ranks. Ranks are interpolated between quantiles and constant outside them; there, the column
+    itself, which is kept, continues as a straight line. Each of the ``n_knots`` knots has a hat: a column that is 1 at
+    the knot, 0 at all others and linear between. At most two hats of a column are nonzero, and they sum to 1. The knots
+    range from the first quantile to the last, with equally many quantiles between them. They are closer together
+    towards both ends, where long-tailed columns have most of their range.
 
-    Increasing maps of a column, such as logarithms, cubes or ranks, change its curves by no more than the
-    interpolation between quantiles.
+    Increasing maps of a column, such as logarithms, cubes or ranks, change its curves by no more than the interpolation
+    between quantiles.
 
     Parameters
     ----------
     columns : "auto" or list, default="auto"
-        Which columns get curves: a list of places, of names or patterns of names such as ``"size_*"``, or of True and
-        False for each column. ``"auto"`` takes all columns of arrays and data frames. Of sparse rows, most
-        of whose columns are words and categories, it takes those that `set_numeric_columns` names, as an
-        `OnlinePipeline` of a data frame does, and else none, with a warning. The others go through untouched. So do
-        those with fewer than three different values among the first rows, whose hats are all 0: the line says all of
-        them.
+        Columns that get curves: a list of positions, of names or name patterns such as ``"size_*"``, or of booleans for
+        each column. The others are passed through unchanged. ``"auto"`` takes all columns of arrays and data frames. Of
+        sparse rows, it takes those named by `set_numeric_columns`, which an `OnlinePipeline` on a data frame calls, or
+        else none, with a warning. For columns with fewer than three different values among the first rows, hats are all
+        0, because the line is enough.
     n_knots : int, default=21
-        How many hats a column has at most. With fewer quantiles, each has a hat of its own. With 0 there are no
-        curves: missing values are filled, and each column gets one that is 1 where it is missing.
+        Maximum number of hats of a column. With fewer quantiles, each quantile has its own hat. With 0, there are no
+        curves: missing values are filled, and each column gets an indicator that is 1 if its value is missing.
     first_rows : int, default=300
-        Of how many rows the quantiles are taken. Until as many have come, the hats of all rows are 0, and the model
-        keeps these rows, so that its memory is bounded; then the knots are fixed for good. `fit` fixes them at its end
-        if there are fewer.
+        Number of rows from which the quantiles are taken. Until then, the hats of all rows are 0, and the model stores
+        the rows, so its memory is bounded. The knots are then fixed permanently. If there are fewer rows, `fit` fixes
+        them at its end.
     n_quantiles : int, default=64
-        Between how many quantiles ranks are interpolated: those of the ranks ``(1 - cos(pi * k / (n_quantiles - 1)))
-        / 2``, which are Chebyshev's points.
+        Number of quantiles between which ranks are interpolated. Their ranks are ``(1 - cos(pi * k / (n_quantiles -
+        1))) / 2``, the Chebyshev points.
 
     Attributes
     ----------
     knots_ : list of ndarray, or None
-        For each column with a curve, the quantiles between which ranks are interpolated: values of the first rows,
-        ascending, without repetition. None until enough rows were seen.
+        For each column with a curve, the quantiles between which ranks are interpolated: distinct values of the first
+        rows, ascending. None until enough rows have been seen.
     n_features_in_ : int
-        Number of columns that go in.
+        Number of input columns.
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, where the first rows had names that are all strings.
+        Names of the input columns, if the first rows had names that are all strings.
 
     See Also
     --------
-    OnlineCells : Columns that learn how several columns act together.
+    OnlineCells : Columns from which a learner learns how several columns act together.
     sklearn.preprocessing.SplineTransformer : Smoother splines, with knots from all rows.
 
     Notes
     -----
-    What comes out is a CSR array of float64: the columns that went in, then ``n_knots + 1`` for each column with a
-    curve. The last of these is 1 where the value is missing (NaN). The column itself then has the lower median of the
-    first rows, or of the rows so far while these wait.
+    The output is a CSR array of float64: the input columns, then ``n_knots + 1`` columns for each column with a curve.
+    The last of these is 1 if the value is missing (NaN). In the column itself, missing values are replaced by the lower
+    median of the first rows, or of the rows so far until these are complete.
 
-    ``learn_transform`` transforms each row by the rows up to it, so row number ``first_rows`` is the first with hats.
-    Cuts of a stream change no bit.
+    ``learn_transform`` transforms each row using the rows up to it, so row number ``first_rows`` is the first with
+    hats. Results do not depend on how a stream is cut, to the last bit.
 
-    Transformers can be merged that have the same knots, or where but one has knots: `copy.copy` of a transformer
-    that has seen the first rows is what shards should begin with.
+    Transformers can be merged if they have the same knots, or if only one has knots. For shards, start from `copy.copy`
+    of a transformer that has seen the first rows.
 
     References
     ----------

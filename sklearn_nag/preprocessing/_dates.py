@@ -34,37 +34,39 @@ _MOST_DAYS = 100_000_000  # about what a datetime64[us] holds
 
 
 class DateEncoder(LearnsNothing):
-    """Makes numbers of dates: days since 1970, and a column of ones and zeros for each month, weekday and hour.
+    """Encode dates as numbers: days since 1970, and zero-one columns for each month, weekday and hour.
 
-    The time itself is for what grows or fades with the years, the parts for what repeats. Nothing is learnt from rows,
-    so dates may come in any order. A missing date has NaN days, which an `OnlineImputer` behind fills, and 0 in all
-    other columns. A time with a zone is what the clock shows there.
+    Days capture what grows or fades over the years; the parts capture what repeats. Nothing is learnt from rows, so
+    dates may come in any order. A missing date becomes NaN in the days, which a subsequent `OnlineImputer` fills, and 0
+    in all other columns. Times with a time zone are taken as local times of that zone.
 
     Parameters
     ----------
     parts : tuple of {"days", "month", "day", "weekday", "hour"}, default=("days", "month", "weekday", "hour")
-        What to make of a date: 1, 12, 31, 7 and 24 columns.
+        Parts of a date to encode, with 1, 12, 31, 7 and 24 columns.
     format : str or list of str, default=None
-        How words are read as dates, as `datetime.datetime.strptime` takes it, such as ``"%d.%m.%Y %H:%M"``; of several,
-        the first one that fits. None stands for ISO 8601. Dates are taken as they are, and numbers as days since 1970;
-        by a format of digits alone, such as ``"%Y%m%d"``; or, by ``"seconds"`` or ``"milliseconds"``, as such since
-        1970; beside words in a column of objects, too. Times of the day are of 1970-01-01, and dates without a year of
-        1900, where 29 February counts as 1 March.
+        How to parse words as dates, in the syntax of `datetime.datetime.strptime`, such as ``"%d.%m.%Y %H:%M"``. Of
+        several formats, the first that fits is used. None stands for ISO 8601.
+
+        Dates are used as they are. Numbers are days since 1970; with ``"seconds"`` or ``"milliseconds"``, they count
+        these since 1970; with a format of digits only, such as ``"%Y%m%d"``, they are parsed by it. This includes
+        numbers next to words in a column of objects. Times of day are on 1970-01-01. Dates without a year are in 1900,
+        where 29 February counts as 1 March.
     errors : {"raise", "missing"}, default="raise"
-        What happens to a word that is no date, or a number that is far from all: an error, or a missing date,
-        with a warning where ten rows or more hold words and none a date.
+        How to treat a word that is not a date, or a number that is far from any date: as an error, or as a missing
+        date. In the latter case, a warning is given if ten rows or more hold words and none is a date.
     one_hot : bool, default=True
-        Whether months, days, weekdays and hours become a column of ones and zeros for each of their values. Else each
-        is a number, which curves and cells can cut: weekdays from 0, which is Monday, and NaN for a missing date.
+        Whether months, days, weekdays and hours become one zero-one column for each of their values. Otherwise each is
+        a single number, which curves and cells can cut; weekdays count from 0 for Monday, and NaN is a missing date.
     sparse_output : bool, default=False
-        Whether rows come out as a CSR array, with an entry for each part of a date, or as a dense one.
+        Whether the output is a CSR array, with an entry for each part of a date, or dense.
 
     Attributes
     ----------
     n_features_in_ : int
-        Number of columns of dates.
+        Number of date columns.
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, where it has seen frames.
+        Names of the columns, if the input was a frame.
 
     See Also
     --------

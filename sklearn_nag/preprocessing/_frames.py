@@ -92,7 +92,7 @@ def read_table(X: Any) -> Table:
     is_series = hasattr(X, "to_frame")
     X = as_numpy(X, "X")
     if hasattr(X, "__dataframe__") and not isinstance(X, np.ndarray):
-        raise TypeError(f"X is a {type(X).__module__}.{type(X).__name__}; give it as a frame of pandas or polars.")
+        raise TypeError(f"X is a {type(X).__module__}.{type(X).__name__}; convert it to a pandas or polars frame.")
     array = X if isinstance(X, np.ndarray) else _as_array(X)
     if array.ndim != 2:
         column = "series.to_frame()" if is_series else "array.reshape(-1, 1)"

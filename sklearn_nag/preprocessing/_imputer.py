@@ -137,42 +137,45 @@ class Filled(NamedTuple):
 
 
 class OnlineImputer(OnlineTransformer):
-    """Fills missing values in a stream by the mean, the most frequent value or a constant of each column.
+    """Fill missing values in a stream with the mean, the most frequent value or a constant for each column.
 
-    A missing value is filled by what the rows up to it have shown. Before the first value of a column that is 0, or
-    "missing_value" for words. NaN, None, NaT and NA of pandas are missing values.
+    A missing value is filled using the rows up to it. Before the first value of a column, it is filled with 0, or with
+    "missing_value" for words. NaN, None, NaT and pandas' NA are missing values.
 
     Parameters
     ----------
     strategy : {"mean", "most_frequent", "constant"}, default="mean"
-        By what to fill: the running mean, for numbers; the value that has come most often, which of several is the one
-        that came so often first (the first 10,000 different values of a column are counted); or ``fill_value``.
+        Value with which to fill. ``"mean"``: the running mean, for numbers. ``"most_frequent"``: the most frequent
+        value so far; in case of a tie, the one that reached that count first. The first 10,000 different values of a
+        column are counted. ``"constant"``: ``fill_value``.
     fill_value : float or str, default=None
-        For ``strategy="constant"``; by default 0 for numbers and "missing_value" for words.
+        Value for ``strategy="constant"``; by default 0 for numbers and "missing_value" for words.
     add_indicator : bool, default=False
-        Whether to add for each column another one, behind all, with 1 where a value was missing and 0 elsewhere. All
-        columns have one, as nobody knows in which of them values will be missing.
+        Whether to append an indicator for each column, which is 1 if the value was missing and 0 otherwise. All columns
+        get one, because values may be missing in any of them later.
 
     Attributes
     ----------
     statistics_ : ndarray of shape (n_features,)
-        By what a missing value of each column is filled now.
+        Current fill value of each column.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, where it has seen frames.
+        Names of the columns, if the input was a frame.
 
     See Also
     --------
-    sklearn.impute.SimpleImputer : Sees all rows first.
+    sklearn.impute.SimpleImputer : Needs all rows first.
 
     Notes
     -----
-    Rows come out as float64 or, where the first batch with a value held words, as objects. A column of objects that has
-    both numbers and words should have a word in that batch. Sums of a column are added up row by row, so means are the
-    same however the stream is cut; means of any finite numbers are finite. Of several imputers that learnt rows of
-    their own, `sklearn_nag.merge` makes one; of several most frequent values it takes the smallest. It warns of columns
-    of which some of them have seen no value: what a learner behind has learnt there is of zeros.
+    The output is float64 or, if the first batch with a value held words, object. A column of objects that has both
+    numbers and words should have a word in that batch. Means do not depend on how the stream is cut, and means of
+    finite numbers are finite.
+
+    `sklearn_nag.merge` merges imputers that learnt different rows; of several most frequent values, it takes the
+    smallest. It warns about columns for which some imputers have seen no value: a learner behind them has learnt zeros
+    there.
 
     Examples
     --------
@@ -285,7 +288,7 @@ class OnlineImputer(OnlineTransformer):
                 names = told if len(told) == self.n_features_in_ else names_in(self)
                 warnings.warn(
                     f"some of the models have seen no value of column {as_given(names[without[0]])}{others}: "
-                    "they have learnt 0 in its place, and a learner behind may predict far off when it is merged. "
+                    "they have learnt 0 in its place, and a learner behind may predict badly when merged. "
                     "Let one model see rows with values first, and give copies of it to all shards.",
                     UserWarning,
                     stacklevel=2,
@@ -304,7 +307,7 @@ class OnlineImputer(OnlineTransformer):
 
     @property
     def statistics_(self) -> np.ndarray:
-        """By what a missing value of each column is filled now."""
+        """Current fill value of each column."""
         self._check_is_fitted()
         state = self._state
         if state.known is None:

@@ -101,46 +101,46 @@ def factors_of(terms):
 
 
 class Interactions(LearnsNothing):
-    """Put products of columns beside them: of all pairs or triples, or between groups.
+    """Add products of columns: of all pairs or triples, or between groups.
 
-    Where there are few products, each has a column of its own. Where there are many, as between words, they are hashed
-    to ``max_columns`` columns, as Vowpal Wabbit does by ``-q`` and ``--cubic``: products that meet in a column are
-    added up. Nothing is learnt but the names and number of the columns.
+    If there are few products, each has a column of its own. If there are many, as between words, they are hashed to
+    ``max_columns`` columns, as Vowpal Wabbit does with ``-q`` and ``--cubic``; products that share a column are summed.
+    Only the names and number of the columns are learnt.
 
     Parameters
     ----------
     between : "all" or list of tuple, default="all"
-        What is multiplied. ``"all"`` stands for all columns with one another. A tuple of two or three groups stands
-        for the products of a column of each: ``[("age", "income"), ("user_*", "item_*")]``. A group is a place, a
-        name, a pattern of names with ``*``, ``?`` or ``[...]``, or a list of these. Groups of a tuple are the same, or
-        have no column in common.
+        Columns to multiply. ``"all"`` multiplies all columns with one another. A tuple of two or three groups stands
+        for the products of one column from each group: ``[("age", "income"), ("user_*", "item_*")]``. A group is a
+        position, a name, a name pattern with ``*``, ``?`` or ``[...]``, or a list of these. The groups of a tuple must
+        be either the same or disjoint.
     degree : {2, 3}, default=2
-        With ``between="all"``: whether there are pairs, or pairs and triples.
+        With ``between="all"``: 2 for pairs, 3 for pairs and triples.
     interaction_only : bool, default=True
-        Whether a column is not multiplied with itself.
+        Whether to leave out products of a column with itself.
     max_columns : int, default=2**18
-        How many columns products have at most, which bounds the memory of what learns from them. More products than
-        that are hashed.
+        Maximum number of columns for products, which limits the memory of the learner. If there are more products, they
+        are hashed.
 
     Attributes
     ----------
     n_features_in_ : int
-        Number of columns that go in.
+        Number of input columns.
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, where the first rows had names that are all strings.
+        Names of the input columns, if the first rows had names that are all strings.
 
     See Also
     --------
-    OnlineCells : Columns that find for themselves how columns act together.
+    OnlineCells : Finds by itself how columns act together.
     sklearn.preprocessing.PolynomialFeatures : All products up to any degree, never hashed.
 
     Notes
     -----
-    The columns that go in come first, then products, term by term, in the order of their columns. Dense rows stay
-    dense, as long as products are not hashed; sparse rows, and hashed ones, come out as a CSR array of float64 with
-    ascending indices. Products of sparse rows cost time and memory for nonzeros alone.
+    The output has the input columns first, then the products, term by term, in the order of their columns. Dense rows
+    stay dense unless products are hashed. Otherwise, the output is a CSR array of float64 with ascending indices.
+    Products of sparse rows take time and memory for nonzeros only.
 
-    Products beyond the range of float64 are held at its ends. Missing values are refused.
+    Products beyond the range of float64 are clipped to it. Missing values are refused.
 
     References
     ----------
@@ -242,7 +242,7 @@ def _runs(groups, strict, names):
             shared = np.intersect1d(run.group, group)
             if len(shared):
                 raise ValueError(
-                    f"between has a term of two groups with the column {names[shared[0]]!r} that are not the same: "
+                    f"between has a term of two different groups with the column {names[shared[0]]!r}: "
                     "groups of a term must be the same, or have no column in common."
                 )
         runs.append(Run(group, 1, strict))

@@ -119,7 +119,7 @@ class KnotTransformer(OfNumbers):
 
     @property
     def knots_(self) -> list[np.ndarray] | None:
-        """For each column of ``columns``, its knots, ascending; None until enough rows were seen."""
+        """For each of ``columns``, its knots, ascending; None until enough rows have been seen."""
         knots = self._state.knots if hasattr(self, "_state") else None
         if knots is None:
             return None

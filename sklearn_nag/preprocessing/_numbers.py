@@ -36,36 +36,35 @@ class NumberForm(NamedTuple):
 
 
 class NumberReader(LearnsNothing):
-    """Reads words as numbers: ``$1,200.00``, ``12.3 %``, ``1 200,5``, ``150 kg``.
+    """Read numbers from words such as ``$1,200.00``, ``12.3 %``, ``1 200,5`` and ``150 kg``.
 
-    Signs and codes of currencies and percent are left out: 12.3 % is 12.3, and EUR 5.00 is 5. So is a unit, which is
-    the same in all rows. A number in brackets is negative, as in accounts. Words such as "?", "n/a", "-" and empty ones
-    are missing values, NaN, which an `OnlineImputer` behind fills. Numbers and booleans are taken as they are, beside
-    words in a column of objects, too. Nothing is learnt.
+    Currency signs and codes and percent signs are dropped: 12.3 % is 12.3, and EUR 5.00 is 5. So is a unit, which must
+    be the same in all rows. A number in brackets is negative, as in accounting. Words such as "?", "n/a" and "-", and
+    empty ones, become NaN, which a subsequent `OnlineImputer` fills. Numbers and booleans are used as they are,
+    including those next to words in a column of objects. Nothing is learnt.
 
     Parameters
     ----------
     decimal : {".", ","}, default="."
-        What comes before the digits behind the point.
+        Decimal separator.
     thousands : {",", ".", " ", "'"}, default=None
-        What stands between groups of three digits, the first of which does not begin with 0; None where there are no
-        groups.
+        Separator between groups of three digits, the first of which must not begin with 0; None if there are no groups.
     unit : str, default=None
-        What stands behind numbers and is left out, such as "kg"; if it is longer than a letter, with an "s" behind it
-        too: "year" stands for "1 year" and "2 years". Numbers without it are read as well, and those with another unit
-        are none.
+        Unit after numbers, to be dropped, such as "kg". A unit longer than one letter may also have a plural "s":
+        "year" matches "1 year" and "2 years". Numbers without a unit are read as well; those with another unit are not
+        numbers.
     magnitudes : bool, default=False
-        Whether k or K, M and B behind a number stand for thousands, millions and billions: 1.4k is 1400.
+        Whether k or K, M and B after a number stand for thousands, millions and billions: 1.4k is 1400.
     errors : {"raise", "missing"}, default="raise"
-        What happens to infinity, and a word that is no number: an error, or a missing value, with a warning where ten
-        rows or more hold words and none a number.
+        How to treat infinity and words that are not numbers: as an error, or as missing. In the latter case, a warning
+        is given if ten rows or more hold words and none is a number.
 
     Attributes
     ----------
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, where it has seen frames.
+        Names of the columns, if the input was a frame.
 
     See Also
     --------

@@ -76,48 +76,48 @@ def _can_learn(pipeline):
 class OnlinePipeline(Pipeline):
     """A `sklearn.pipeline.Pipeline` that learns from a stream, batch by batch.
 
-    All that a Pipeline has is here: ``fit``, predictions, parameters of steps as ``step__parameter``, slices, and
-    ``set_output``. `partial_fit` lets each step learn rows before it transforms them for the next.
+    It has everything that a Pipeline has: ``fit``, predictions, parameters of steps as ``step__parameter``, slices and
+    ``set_output``. In `partial_fit`, each step learns the rows and then transforms them for the next:
 
-    - Transformers of this package have ``learn_transform``: row ``t`` is transformed by what rows ``1`` to ``t`` have
-      shown. If all are such, what is learnt does not depend on how the stream is cut.
+    - Transformers of this package have ``learn_transform``: row ``t`` is transformed using rows ``1`` to ``t``. If all
+      steps are of this kind, results do not depend on how the stream is cut.
     - Others with ``partial_fit``, such as `sklearn.preprocessing.StandardScaler`, learn a batch and then transform it.
-      What later rows of its batch have shown counts for a row, too, so cuts make a difference.
-    - Steps without ``partial_fit`` only transform: they must be fitted, or learn nothing, as
-      `sklearn.feature_extraction.text.HashingVectorizer`. One in a `sklearn.frozen.FrozenEstimator` stays as it is.
+      Later rows of a batch affect how earlier ones are transformed, so results depend on how the stream is cut.
+    - Steps without ``partial_fit`` only transform. They must be fitted, or learn nothing, as
+      `sklearn.feature_extraction.text.HashingVectorizer`. A step in a `sklearn.frozen.FrozenEstimator` does not change.
 
     Parameters
     ----------
     steps : list of tuple
-        Names and estimators: transformers and, last, a learner or another transformer. None and "passthrough" let rows
-        pass.
+        Names and estimators: transformers and, last, a learner or another transformer. None and "passthrough" pass rows
+        on unchanged.
     transform_input : list of str, default=None
         As for `sklearn.pipeline.Pipeline`.
     memory : str or object with the joblib.Memory interface, default=None
-        As for `sklearn.pipeline.Pipeline`: a cache for transformers that `fit` fits. It has no effect, nor have
-        callbacks, where a step is told which columns hold numbers, such as `OnlineCells` or `NAGCellsClassifier`.
+        As for `sklearn.pipeline.Pipeline`: a cache for transformers that `fit` fits. It has no effect if a step is told
+        which columns hold numbers, such as `OnlineCells` or `NAGCellsClassifier`; nor do callbacks.
     verbose : bool, default=False
-        Whether `fit` prints the time that each step takes.
+        Whether `fit` prints the time of each step.
 
     Attributes
     ----------
     named_steps : Bunch
-        The steps by their names.
+        The steps by name.
     classes_ : ndarray of shape (n_classes,)
-        Classes, where the last step is a classifier.
+        The classes, if the last step is a classifier.
     n_features_in_ : int
-        Number of columns that the first step takes.
+        Number of input columns of the first step.
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, where it has seen frames.
+        Names of these columns, if the input was a frame.
 
     See Also
     --------
-    make_online_pipeline : Names are those of classes.
-    OnlineColumnTransformer : Other transformers for other columns.
+    make_online_pipeline : The same, with names generated from classes.
+    OnlineColumnTransformer : Different transformers for different columns.
 
     Notes
     -----
-    `fit` is that of a Pipeline: each transformer is fitted to all rows, and the learner then makes as many passes over
+    `fit` works as in a Pipeline: each transformer is fitted to all rows, and the learner then makes as many passes over
     the transformed rows as it needs.
 
     Examples
@@ -144,11 +144,11 @@ class OnlinePipeline(Pipeline):
         Parameters
         ----------
         X : iterable
-            Rows, as the first step takes them.
+            Rows, in a form that the first step accepts.
         y : iterable, optional
             Targets.
         **params : dict
-            Of steps, as for ``Pipeline.fit``: ``step__parameter``, or metadata that steps request; and
+            Parameters of steps, as for ``Pipeline.fit``: ``step__parameter``, or metadata that steps request; and
             ``sample_weight``, as for `partial_fit`.
 
         Returns
@@ -164,12 +164,12 @@ class OnlinePipeline(Pipeline):
     @available_if(_last_can("transform"))
     @unchanged_on_error
     def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Any:
-        """Fit all steps, and return the rows as all of them, fitted, transform them.
+        """Fit all steps, and return the rows as transformed by all fitted steps.
 
         Parameters
         ----------
         X : iterable
-            Rows, as the first step takes them.
+            Rows, in a form that the first step accepts.
         y : iterable, optional
             Targets.
         **params : dict
@@ -178,7 +178,7 @@ class OnlinePipeline(Pipeline):
         Returns
         -------
         {ndarray, sparse matrix, data frame}
-            The rows transformed.
+            The transformed rows.
         """
         self._check_steps()
         with self._undone_on_error(refits=True) as told:
@@ -194,22 +194,22 @@ class OnlinePipeline(Pipeline):
         sample_weight: ArrayLike | None = None,
         **params: Any,
     ) -> Self:
-        """Learn a batch: each transformer learns it and transforms it for the next, and the last step learns that.
+        """Learn a batch: each transformer learns it and transforms it for the next step, and the last step learns that.
 
         Parameters
         ----------
         X : iterable
-            Rows, as the first step takes them.
+            Rows, in a form that the first step accepts.
         y : array-like, optional
             Targets.
         classes : array-like of shape (n_classes,), optional
-            All classes, which classifiers need with the first batch.
+            All classes; classifiers need them with the first batch.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the rows, for the last step; with scikit-learn's metadata routing, for the steps that request
             them.
         **params : dict
-            Other parameters of the ``partial_fit`` of steps: ``step__parameter`` or, with metadata routing, what steps
-            request.
+            Further parameters for the ``partial_fit`` of steps: ``step__parameter`` or, with metadata routing, what
+            steps request.
 
         Returns
         -------
@@ -219,7 +219,7 @@ class OnlinePipeline(Pipeline):
         Raises
         ------
         TypeError
-            For a step that has to see all rows first.
+            For a step that needs all rows before it can transform any.
         """
         self._check_steps()
         with self._undone_on_error() as told:
@@ -229,17 +229,17 @@ class OnlinePipeline(Pipeline):
     @available_if(_last_can("transform"))
     @unchanged_on_error
     def learn_transform(self, X: Any) -> Any:
-        """Learn a batch by all steps, and return it as they have transformed it: row t by rows 1 to t.
+        """Learn a batch with all steps, and return it transformed: row t using rows 1 to t.
 
         Parameters
         ----------
         X : iterable
-            Rows, as the first step takes them.
+            Rows, in a form that the first step accepts.
 
         Returns
         -------
         {ndarray, sparse matrix, data frame}
-            The rows transformed.
+            The transformed rows.
         """
         self._check_steps()
         self._check_stream(self.steps)
@@ -248,40 +248,40 @@ class OnlinePipeline(Pipeline):
 
     @available_if(_last_can("predict_interval"))
     def predict_interval(self, X: Any, coverage: float | ArrayLike = 0.9, **params: Any) -> np.ndarray:
-        """Interval for the target of each row, which holds it with the probability asked for.
+        """Interval for the target of each row that contains it with the given probability.
 
         Parameters
         ----------
         X : iterable
-            Rows, as the first step takes them.
+            Rows, in a form that the first step accepts.
         coverage : float or array-like of shape (n_coverages,), default=0.9
-            Probability that an interval holds the target; or several.
+            Probability that an interval contains the target; or several such probabilities.
         **params : dict
-            Others of the last step's method, such as that of `sklearn_nag.NAGRegressor.predict_interval`.
+            Further parameters of the last step's method, such as ``method`` of
+            `sklearn_nag.NAGRegressor.predict_interval`.
 
         Returns
         -------
         ndarray
-            What the last step returns for the rows transformed.
+            The result of the last step for the transformed rows.
         """
         return self.steps[-1][1].predict_interval(self._transformed(X), coverage, **params)
 
     @available_if(_last_can("predict_set"))
     def predict_set(self, X: Any, coverage: float | ArrayLike = 0.9) -> np.ndarray:
-        """Set of classes for each row, which holds its class with the probability asked for.
+        """Set of classes for each row that contains its class with the given probability.
 
         Parameters
         ----------
         X : iterable
-            Rows, as the first step takes them.
+            Rows, in a form that the first step accepts.
         coverage : float or array-like of shape (n_coverages,), default=0.9
-            Probability that a set holds the class; or several.
+            Probability that a set contains the class; or several such probabilities.
 
         Returns
         -------
         ndarray of bool
-            What the last step's method, such as that of `sklearn_nag.NAGClassifier.predict_set`, returns for the rows
-            transformed.
+            The result of the last step for the transformed rows, as from `sklearn_nag.NAGClassifier.predict_set`.
         """
         return self.steps[-1][1].predict_set(self._transformed(X), coverage)
 
@@ -289,15 +289,15 @@ class OnlinePipeline(Pipeline):
     def coefficients(
         self, feature_names: ArrayLike | None = None, *, as_frame: bool | Literal["auto"] = "auto"
     ) -> pd.DataFrame | Bunch:
-        """Make a table of the weights of the last step, whose features have the names that the steps before give them.
+        """Return a table of the weights of the last step, with feature names from the steps before.
 
         Parameters
         ----------
         feature_names : array-like of str of shape (n_features,), optional
-            Names of the features of the last step, instead of those that ``pipeline[:-1].get_feature_names_out()``
-            gives: of columns, of words, and of hashed words as far as they are remembered.
+            Names of the features of the last step. By default, ``pipeline[:-1].get_feature_names_out()`` gives them: of
+            columns, of words, and of hashed words as far as they are remembered.
         as_frame : bool or "auto", default="auto"
-            Whether to return a pandas DataFrame; ``"auto"``: where pandas is installed.
+            Whether to return a pandas DataFrame; ``"auto"``: if pandas is installed.
 
         Returns
         -------
@@ -354,7 +354,7 @@ class OnlinePipeline(Pipeline):
             return {**params, "sample_weight": sample_weight}
         last, step = self.steps[-1]
         if is_left_out(step):
-            raise TypeError(f"the last step, {last!r}, lets rows pass: it takes no sample_weight.")
+            raise TypeError(f"the last step, {last!r}, passes rows on unchanged: it takes no sample_weight.")
         if f"{last}__sample_weight" in params:
             raise ValueError(f"sample_weight and {last}__sample_weight are the same; give one of them.")
         return {**params, f"{last}__sample_weight": sample_weight}
@@ -402,7 +402,7 @@ class OnlinePipeline(Pipeline):
 
     @property
     def numeric_outputs_(self) -> np.ndarray:
-        """Places of the columns that come out and hold numbers, where the last transformer tells them."""
+        """Positions of the output columns that hold numbers, if the last transformer knows them."""
         numeric = numeric_outputs(step for _, step in self.steps)
         if numeric is None:
             raise AttributeError("no step of this pipeline tells which columns of what comes out hold numbers")
@@ -430,12 +430,12 @@ class OnlinePipeline(Pipeline):
         return places_in(self.steps[-1][1], merged.steps[-1][1])
 
     def get_metadata_routing(self) -> Any:
-        """Tell which steps get which metadata.
+        """Return which steps get which metadata.
 
         Returns
         -------
         MetadataRouter
-            That of a Pipeline, and ``partial_fit`` of the steps that have it.
+            That of a Pipeline, plus ``partial_fit`` of the steps that have it.
         """
         router = super().get_metadata_routing()
         steps = dict(self.steps)
@@ -483,8 +483,8 @@ def merge_transformers(pipelines: list, n: int, base: Any = None) -> tuple[list,
         if moved and not is_left_out(first):
             before = pipelines[0].steps[i - 1][0]
             raise TypeError(
-                f"the step {before!r} moves columns when it is merged, and {name!r} comes after it: the step that "
-                "makes words columns can be merged as the last one before the learner alone."
+                f"the step {before!r} moves columns when it is merged, and {name!r} comes after it: a step that makes "
+                "columns of words can be merged only if it is the last one before the learner."
             )
         step = merge_steps(name, of_all[: len(pipelines)], None if base is None else of_all[-1])
         if not is_left_out(step):
@@ -496,7 +496,7 @@ def merge_transformers(pipelines: list, n: int, base: Any = None) -> tuple[list,
 def make_online_pipeline(
     *steps: Any, memory: Any = None, transform_input: list[str] | None = None, verbose: bool = False
 ) -> OnlinePipeline:
-    """Make an `OnlinePipeline` of steps without names; they get those of their classes, in small letters.
+    """Make an `OnlinePipeline` from steps without names; they are named after their classes, in lower case.
 
     Parameters
     ----------
@@ -516,7 +516,7 @@ def make_online_pipeline(
 
     See Also
     --------
-    OnlinePipeline : Names are given.
+    OnlinePipeline : The same, with given names.
 
     Examples
     --------

@@ -58,7 +58,7 @@ def warn_of_sparse_rows(owner: object, consequence: str) -> None:
     """Tell that ``columns="auto"`` takes no columns of sparse rows, as long as nobody says which are numbers."""
     warnings.warn(
         f"columns='auto' of {type(owner).__name__} takes no columns of sparse rows, which may all be words and "
-        f"categories: {consequence}. Name those that are numbers by columns=[...], or columns=[] for none.",
+        f"categories: {consequence}. Name the columns of numbers by columns=[...], or give columns=[] for none.",
         UserWarning,
         stacklevel=2,
     )
@@ -72,20 +72,21 @@ class ToldNumbers:
     _told: tuple[int, ...] | None = None  # those that a pipeline has told, for the model that is to begin alone
 
     def set_numeric_columns(self, positions: Iterable[int]) -> Self:
-        """Say which columns are numbers, before the first rows: ``columns="auto"`` then takes these.
+        """State which columns are numbers, before the first rows; ``columns="auto"`` then takes these.
 
-        A pipeline that knows says it by itself, for the model that it begins alone: `OnlinePipeline`, where columns of
-        words become columns of sparse rows. It is part of what has been learnt: pickles have it, and clones have not.
+        An `OnlinePipeline` in which columns of words become columns of sparse rows calls this method by itself, but
+        only for a model that it begins. The positions are part of what has been learnt: pickles contain them, clones do
+        not.
 
         Parameters
         ----------
         positions : iterable of int
-            Their places among the columns that come in.
+            Their positions among the input columns.
 
         Returns
         -------
         self : object
-            The same estimator.
+            The estimator.
         """
         self._numeric = self._told_by_user = numeric_places(positions)
         return self

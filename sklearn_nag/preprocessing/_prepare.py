@@ -535,66 +535,68 @@ def prepare(
     n_hashed: int = 2**16,
     say: Callable[[str], Any] | None = None,
 ) -> OnlinePipeline:
-    """Make an `OnlinePipeline` for the columns of a table: what each of them is decides what is made of it.
+    """Make an `OnlinePipeline` for the columns of a table, with steps chosen by the content of each column.
 
-    The rows are looked at, not learnt: give as many as one can see at once, then let the pipeline learn.
+    The rows are inspected, not learnt: pass as many as fit in memory, then let the pipeline learn.
 
-    - Numbers and booleans stay as they are, in their units. So do words that are numbers in 99 % of the rows, as
-      ``$1,200.00``, ``12.3 %``, ``EUR 5.00``, ``(3.20)`` (negative) or ``1.200,5``, with one unit behind all of them,
-      as ``150 kg``, or as ``1.4k`` and ``2M``. Missing values are filled by the mean so far and, where there are any,
-      marked in a column of their own; "?", "n/a" and the like, and the words that are no numbers, are missing values.
-    - Dates become days since 1970, months, weekdays and, where they have them, hours. So do words that are dates in 99
-      % of the rows, such as ``28.02.2023 10:00`` or ``28 Feb 2023``; numbers as ``20230228``; and numbers that are
-      seconds or milliseconds since 1970, between 2001 and 2036. Times of the day (``10:30``) become parts of a day and
+    - Numbers and booleans stay as they are, in their units. So do words that are numbers in 99 % of the rows, such as
+      ``$1,200.00``, ``12.3 %``, ``EUR 5.00``, ``(3.20)`` (negative), ``1.200,5``, ``1.4k`` or ``2M``, or numbers with
+      the same unit throughout, such as ``150 kg``. "?", "n/a" and the like, and words that are not numbers, are missing
+      values. These are filled with the mean so far and, if there are any, marked in a separate column.
+    - Dates become days since 1970, months, weekdays and, if they have times, hours. So do words that are dates in 99 %
+      of the rows, such as ``28.02.2023 10:00`` or ``28 Feb 2023``; numbers such as ``20230228``; and numbers that are
+      seconds or milliseconds since 1970, between 2001 and 2036. Times of day (``10:30``) become fractions of a day and
       hours.
-    - Words become columns of ones and zeros: of a vocabulary that grows, for up to 98 words, else by hashing. Digits
-      with leading zeros are words, and so are categories of pandas and polars without an order, numbers too.
-    - A learner with ``set_numeric_columns``, such as `NAGCellsClassifier`, cuts numbers. It gets words, months,
-      weekdays and hours as numbers, too, and so learns how these act together with other columns.
-    - Text, of three words or more in the mean, becomes tf-idf of hashed words and pairs.
-    - Rows with words, dates or text are sparse. A learner whose tags say that it takes none, such as
+    - Words become zero-one columns: by a growing vocabulary for up to 98 words, otherwise by hashing. Digits with
+      leading zeros are words, and so are pandas and polars categories without an order, even numbers.
+    - A learner with ``set_numeric_columns``, such as `NAGCellsClassifier`, cuts numbers. It also gets words, months,
+      weekdays and hours as numbers, and so learns how these act together with other columns.
+    - Text, with three words or more on average, becomes tf-idf of hashed words and word pairs.
+    - Rows with words, dates or text are sparse. A learner whose tags exclude sparse rows, such as
       `ScaleInvariantRegressor` with ``invariance="full"``, gets dense ones, unless there is text or words are hashed.
-    - Left out is what names rows: whole numbers that are all different and count up, have 12 digits or more or, in 50
-      rows or more, all the same number of digits, 6 or more, from 8 on also where some come again. So are numbers in a
-      column named as ``customer_id`` is, if more than 100, or half of them, are different, words if both, columns of
-      one value or none, and what is neither numbers, words nor dates. Amounts with a currency, a unit or marks between
-      digits are none of these, unless their column is named so, nor are round numbers and years.
+    - Columns that identify rows are dropped: whole numbers that are all different and count up, have 12 digits or more
+      or, in 50 rows or more, all have the same number of digits, at least 6. With 8 digits or more, some may be
+      repeated. In a column named like ``customer_id``, numbers are dropped if more than 100 or more than half of them
+      are different, words if both. Round numbers, years, and amounts with a currency, a unit or separators between
+      digits are kept, unless the column has such a name.
+    - Columns with one value or none are dropped, and so are columns that hold neither numbers, words nor dates.
 
     Parameters
     ----------
     frame : {data frame, Arrow table, array-like} of shape (n_samples, n_features)
         Columns to learn from, without the target.
     learner : estimator, optional
-        What comes behind; by default nothing, so that the pipeline is a transformer.
+        Last step; by default there is none, so that the pipeline is a transformer.
     columns : list, optional
-        The columns to take, by their names or, where they have none, their numbers; by default all.
+        Columns to use, by name or, if they have no names, by number; by default all.
     drop : list, optional
-        Columns to leave out.
+        Columns to drop.
     kinds : dict, optional
-        What columns are, by name: "numbers", "words", "dates", "text" or "drop". Of those asked to be numbers or dates,
-        60 % of the words must be such; the others are missing values, which is a warning unless there is ``say``.
+        Kinds of columns by name, for columns that should not be decided automatically: "numbers", "words", "dates",
+        "text" or "drop". For "numbers" and "dates", at least 60 % of the words must be such. The others are missing
+        values; this gives a warning unless ``say`` is used.
     mismatch : {"raise", "fill"}, default="raise"
-        What to do with later tables that have other columns: see `OnlineColumnTransformer`. With ``"fill"`` words that
-        are no numbers or dates are missing values.
+        How to treat later tables with other columns: see `OnlineColumnTransformer`. With ``"fill"``, words that are not
+        numbers or dates are missing values.
     n_hashed : int, default=65536
-        Columns that words are hashed to, where there are too many for a column each.
+        Number of columns to which words are hashed, if there are too many for a column each.
     say : callable, optional
-        Is given a line for each column, such as `print`.
+        Called with a line of text for each column, such as `print`.
 
     Returns
     -------
     OnlinePipeline
-        An `OnlineColumnTransformer` named "columns", not fitted, and, where it was given, a clone of the learner, named
-        "learner"; of an `OnlinePipeline` copies of its steps, unless one of them is named "columns".
+        An unfitted `OnlineColumnTransformer` named "columns" and, if a learner is given, its clone named "learner". If
+        the learner is an `OnlinePipeline`, copies of its steps follow instead, unless one of them is named "columns".
 
     Raises
     ------
     ValueError
-        For columns that are not there, or not what ``kinds`` asks for, and when none is left to learn from.
+        For columns that do not exist or are not what ``kinds`` states, and if no column is left to learn from.
 
     See Also
     --------
-    OnlineColumnTransformer : To say all this by hand.
+    OnlineColumnTransformer : The same, specified by hand.
 
     Examples
     --------

@@ -42,50 +42,53 @@ class Centre(NamedTuple):
 
 
 class OnlineProducts(OfNumbers):
-    """Put squares of columns, and products of pairs, beside them: of how far values are from the running means.
+    """Add squares of columns and products of pairs of columns, of deviations from the running means.
 
-    A linear learner of these columns learns quadratic functions. A product of deviations tells what the columns do
-    together, while values far from 0, such as years, have products that go along with the columns themselves. So
-    neither units nor origins matter. Missing values are filled by the means, and then deviate by 0.
+    From these columns, a linear learner learns quadratic functions. Products of deviations show how columns act
+    together. Products of raw values far from 0, such as years, would mostly follow the columns themselves. With
+    deviations, neither units nor origins matter. Missing values are filled with the means, so their deviation is 0.
 
     Parameters
     ----------
     columns : "auto" or list, default="auto"
-        Which columns are multiplied: a list of places, of names or patterns of names such as ``"size_*"``, or of True
-        and False for each column. ``"auto"`` takes all columns of arrays and data frames. Of sparse rows, most
-        of whose columns are words and categories, it takes those that `set_numeric_columns` names, as an
-        `OnlinePipeline` of a data frame does, and else none, with a warning. The others go through untouched.
+        Columns to multiply: a list of positions, of names or name patterns such as ``"size_*"``, or of booleans for
+        each column. The others are passed through unchanged. ``"auto"`` takes all columns of arrays and data frames. Of
+        sparse rows, it takes those named by `set_numeric_columns`, which an `OnlinePipeline` on a data frame calls, or
+        else none, with a warning.
     products : bool, default=True
-        Whether there are products.
+        Whether to add products.
     bounded : bool, default=False
-        Whether deviations are put beside, too, and multiplied, within bounds: ``d / sqrt(s^2 + d^2)`` for a deviation
-        ``d`` in a column of which their mean size is ``s``. So what is far from the mean counts as not so far.
+        Whether to also add bounded deviations, which are then multiplied as well: ``d / sqrt(s^2 + d^2)`` for a
+        deviation ``d`` in a column whose mean absolute deviation is ``s``. Values far from the mean then have less
+        influence.
 
     Attributes
     ----------
     means_ : ndarray of shape (n_columns,)
-        The means of these columns; 0 where all values were missing.
+        Means of these columns; 0 if all values were missing.
     spreads_ : ndarray of shape (n_columns,)
-        The mean sizes of their deviations, each from the mean up to its row.
+        Mean absolute deviations of these columns, each deviation from the mean up to its row.
     n_features_in_ : int
-        Number of columns that go in.
+        Number of input columns.
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, where the first rows had names that are all strings.
+        Names of the input columns, if the first rows had names that are all strings.
 
     See Also
     --------
-    Interactions : Products of values as they are, also of three columns, and of words; hashed, if there are many.
-    OnlineCells : Columns that learn how several columns act together, whatever the shape.
+    Interactions : Products of raw values, also of three columns and of words; hashed if there are many.
+    OnlineCells : Columns from which a learner learns how several columns act together, whatever the shape.
 
     Notes
     -----
-    The columns that go in come first, then bounded deviations, then for each column its square and its products
-    with those after it. A row counts in the means that it deviates from, so cuts of a stream change no bit. Rows
-    come out dense where they come in dense, and where they have at most 1,024 columns; else as a CSR array of
-    float64. Products have each deviation in a unit of its own, the power of 2^64 nearest to the first one of its
-    column, mostly 1, and count one of more than 2^500 units as so many, so that none leaves the range of float64.
-    Merged transformers have the means of all rows or, where they went on from a base, the mean of theirs, by the rows
-    of each since.
+    The output has the input columns first, then bounded deviations, then for each column its square and its products
+    with later columns. A row's deviations are from means that include the row, and results do not depend on how a
+    stream is cut, to the last bit. The output is dense if the input is dense or if the output has at most 1,024
+    columns; otherwise it is a CSR array of float64.
+
+    In products, the deviations of a column have a unit of their own, the power of 2^64 nearest to the first of them,
+    mostly 1, and are clipped to 2^500 units, so no product leaves the range of float64. Merged transformers have the
+    means of all rows. If they started from a common base, they have the average of their means, weighted by the rows of
+    each since.
 
     Examples
     --------
@@ -169,13 +172,13 @@ class OnlineProducts(OfNumbers):
 
     @property
     def means_(self) -> np.ndarray:
-        """The means of the columns that are multiplied."""
+        """Means of the columns that are multiplied."""
         self._check_is_fitted()
         return self._state.known.values()
 
     @property
     def spreads_(self) -> np.ndarray:
-        """The mean sizes of the deviations of these columns."""
+        """Mean absolute deviations of these columns."""
         self._check_is_fitted()
         return self._state.spread.values()
 

@@ -203,7 +203,7 @@ def merge_steps(name: str, steps: list, base: Any = None) -> Any:
         return first
     raise TypeError(
         f"the step {name!r} is a {type(first).__name__}, which cannot be merged with others; the transformers of "
-        "sklearn_nag.preprocessing can, and what learns nothing."
+        "sklearn_nag.preprocessing can, and steps that learn nothing."
     )
 
 

@@ -35,53 +35,53 @@ class Texts(NamedTuple):
 
 
 class OnlineTfidf(OnlineTransformer):
-    """Texts as hashed words and pairs of words, weighed by tf-idf, of which the document counts are learnt on the way.
+    """Encode texts as hashed words and word pairs with tf-idf weights, learning document counts along the way.
 
-    `sklearn.feature_extraction.text.HashingVectorizer` cuts a text into words, and leads each word, and each pair of
-    neighbours, to one of ``n_features`` columns. How often a word is in the text counts more the fewer documents have
-    it: it is multiplied by ``log((1 + n) / (1 + df)) + 1``, where ``n`` is the number of documents so far, the present
-    one included, and ``df`` the number of those with the word [1]_.
+    `sklearn.feature_extraction.text.HashingVectorizer` splits a text into words and maps each word, and each pair of
+    neighbours, to one of ``n_features`` columns. The count of a word in a text is multiplied by ``log((1 + n) / (1 +
+    df)) + 1``, where ``n`` is the number of documents so far, including this one, and ``df`` is the number of those
+    that contain the word [1]_. Rarer words therefore count more.
 
     Parameters
     ----------
     n_features : int, default=262144
-        Columns that words are hashed to.
+        Number of columns to which words are hashed.
     ngram_range : tuple (int, int), default=(1, 2)
-        Least and largest number of neighbouring words that are hashed together; (1, 1) is for single words.
+        Minimum and maximum number of neighbouring words to hash together; (1, 1) stands for single words.
     analyzer : {"word", "char", "char_wb"} or callable, default="word"
-        As for HashingVectorizer: whether words or characters are counted.
+        As for HashingVectorizer: whether to count words or characters.
     lowercase : bool, default=True
-        Whether capitals are small letters.
+        Whether to convert texts to lower case.
     stop_words : {"english"} or list, default=None
         Words to leave out.
     strip_accents : {"ascii", "unicode"} or callable, default=None
-        Whether letters lose their accents.
+        Whether and how to remove accents.
     sublinear_tf : bool, default=False
-        Whether a word that comes ``k`` times counts ``1 + log(k)``.
+        Whether a word that occurs ``k`` times counts as ``1 + log(k)``.
     norm : {"l1", "l2"} or None, default="l2"
-        The norm that each row is divided by.
+        Norm by which each row is divided.
     max_names : int, default=1000
-        Words and pairs to remember, for the names of columns: when after a text there are more than twice as many, the
-        half that has come more often stays.
+        Number of words and pairs to remember for column names. When a text makes them more than twice as many, the more
+        frequent half is kept.
 
     Attributes
     ----------
     n_documents_ : int
         Number of documents learnt.
     document_counts_ : ndarray of shape (n_features,)
-        In how many of them the words of each column were.
+        Number of documents that contained the words of each column.
     idf_ : ndarray of shape (n_features,)
-        By what the words of each column are multiplied now.
+        Current factor for the words of each column.
 
     See Also
     --------
-    sklearn.feature_extraction.text.TfidfVectorizer : Sees all documents first.
-    sklearn.feature_extraction.text.HashingVectorizer : Learns nothing; an `OnlinePipeline` takes it as it is.
+    sklearn.feature_extraction.text.TfidfVectorizer : Needs all documents first.
+    sklearn.feature_extraction.text.HashingVectorizer : Learns nothing; can be used in an `OnlinePipeline`.
 
     Notes
     -----
-    Texts come as a list, an array or a column of one dimension, or as a table of a single column; a missing one is
-    empty, and bytes are read as UTF-8. `sklearn_nag.merge` adds up the counts of several.
+    Texts are a list, an array or column of one dimension, or a table with a single column. A missing text is empty, and
+    bytes are read as UTF-8. `sklearn_nag.merge` adds up the counts of several encoders.
 
     References
     ----------
@@ -150,7 +150,7 @@ class OnlineTfidf(OnlineTransformer):
             words = [list(of_text) for of_text in made]
             return Texts(words, self._hashed(words))
         except TypeError as error:
-            raise TypeError("analyzer must make a list of str of a text.") from error
+            raise TypeError("analyzer must return a list of str for a text.") from error
 
     def _hashed(self, words):
         """How often each hashed word is in each list of words."""
@@ -212,13 +212,13 @@ class OnlineTfidf(OnlineTransformer):
 
     @property
     def document_counts_(self) -> np.ndarray:
-        """In how many documents the words of each column were."""
+        """Number of documents that contained the words of each column."""
         self._check_is_fitted()
         return self._state.counts.copy()
 
     @property
     def idf_(self) -> np.ndarray:
-        """By what the words of each column are multiplied now."""
+        """Current factor for the words of each column."""
         self._check_is_fitted()
         return _idf(self._state.n, self._state.counts)
 
@@ -254,7 +254,7 @@ def _texts(X):
     if isinstance(X, str):
         raise ValueError("Iterable over raw text documents expected, string object received.")
     if sparse.issparse(X):
-        raise TypeError("Sparse data was passed for X, whose entries are no texts.")
+        raise TypeError("Sparse data was passed for X, whose entries are not texts.")
     X = as_numpy(X, "X")
     if hasattr(X, "columns") or getattr(X, "ndim", 1) == 2:
         columns = read_table(X).columns

@@ -102,45 +102,45 @@ class _OfVocabulary(_OfWords):
 
     @property
     def categories_(self) -> list[np.ndarray]:
-        """The words of each column, in the order in which they came; None is a missing one."""
+        """The words of each column, in order of first appearance; None is a missing word."""
         self._check_is_fitted()
         words = [[None if word == _NONE else word for word in known] for known in self._state.places]
         return [np.array([*known, None], dtype=object)[:-1] for known in words]
 
 
 class OnlineOneHotEncoder(_OfVocabulary):
-    """A column of ones and zeros for each word of a column, by a vocabulary that grows with the stream up to a limit.
+    """One-hot encode words, with a vocabulary that grows along the stream up to a limit.
 
-    Each column gets ``max_categories`` columns, at once. A word takes the next free one when it comes for the first
-    time. When all but the last are taken, the vocabulary is full: all words that come later share the last one. What a
-    column stands for never changes, so a learner behind can go on. A missing word is a word like others.
+    Each column becomes ``max_categories`` columns from the start. A new word takes the next free one. Once all but the
+    last are taken, the vocabulary is full: all later words share the last one. The meaning of a column never changes,
+    so a subsequent learner can continue. A missing word is treated as a word of its own.
 
     Parameters
     ----------
     max_categories : int, default=100
-        Columns that each column of words becomes, at least 2: one less than this is the number of words it can name.
+        Number of output columns for each column of words, at least 2; it can name one word fewer than this.
     sparse_output : bool, default=True
-        Whether rows come out as a CSR array, with an entry for each word, or as a dense one.
+        Whether the output is a CSR array, with an entry for each word, or dense.
 
     Attributes
     ----------
     categories_ : list of ndarray
-        The words of each column, in the order in which they came; None is a missing one.
+        The words of each column, in order of first appearance; None is a missing word.
     n_features_in_ : int
         Number of columns of words.
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, where it has seen frames.
+        Names of the columns, if the input was a frame.
 
     See Also
     --------
-    HashingEncoder : For words without number.
-    sklearn.preprocessing.OneHotEncoder : Sees all rows first.
+    HashingEncoder : For any number of different words.
+    sklearn.preprocessing.OneHotEncoder : Needs all rows first.
 
     Notes
     -----
-    Words are str, or bytes in UTF-8; numbers, booleans and dates are taken as their words, where 1 and 1.0 are the
-    same. `transform` leads words that have not been learnt to the last column. Names of columns tell the words, so they
-    change while the vocabulary grows: no frames go between the steps of a pipeline then.
+    Words are str, or bytes in UTF-8. Numbers, booleans and dates are converted to words, for which 1 and 1.0 are the
+    same. `transform` maps words that have not been learnt to the last column. Output names contain the words and change
+    while the vocabulary grows, so steps of a pipeline do not pass frames to each other.
 
     Examples
     --------
@@ -196,37 +196,37 @@ class OnlineOneHotEncoder(_OfVocabulary):
 
 
 class OnlineOrdinalEncoder(_OfVocabulary):
-    """The number of each word of a column, in the order in which words came.
+    """Encode words as integers, in order of first appearance.
 
-    Curves and cells, which cut columns, learn by it how words act together with other columns. It is no measure of
-    anything, and so of little use to a line: give `OnlineOneHotEncoder` beside it, as `prepare` does. Frequent words
-    come soon, and so have low numbers.
+    With this code, curves and cells, which cut columns, learn how words act together with other columns. The numbers
+    measure nothing, so they are of little use to a linear model: add an `OnlineOneHotEncoder`, as `prepare` does.
+    Frequent words appear early and so have low numbers.
 
     Parameters
     ----------
     max_categories : int, default=100
-        How many numbers there are, from 0 on, at least 2. The last one is for all words that come when the others are
-        taken. Words that have not been learnt have the number that the next one gets.
+        Number of codes, from 0 on, at least 2. The last one is for all words that come once the others are taken.
+        `transform` gives words that have not been learnt the next free code.
 
     Attributes
     ----------
     categories_ : list of ndarray
-        The words of each column, in the order in which they came; None is a missing one.
+        The words of each column, in order of first appearance; None is a missing word.
     n_features_in_ : int
         Number of columns of words.
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, where it has seen frames.
+        Names of the columns, if the input was a frame.
 
     See Also
     --------
     OnlineOneHotEncoder : A column for each word.
-    sklearn.preprocessing.OrdinalEncoder : Sees all rows first.
+    sklearn.preprocessing.OrdinalEncoder : Needs all rows first.
 
     Notes
     -----
-    Words are str, or bytes in UTF-8; numbers, booleans and dates are taken as their words, where 1 and 1.0 are the
-    same. A missing word is a word like others. Models in which a word has other numbers cannot be merged: let
-    one model see the words first, and give copies of it to all shards.
+    Words are str, or bytes in UTF-8. Numbers, booleans and dates are converted to words, for which 1 and 1.0 are the
+    same. A missing word is treated as a word of its own. Models in which a word has different codes cannot be merged:
+    let one model see the words first, and give copies of it to all shards.
 
     Examples
     --------
@@ -270,29 +270,30 @@ class Remembered(NamedTuple):
 
 
 class HashingEncoder(_OfWords):
-    """A column of ones and zeros for words of all columns, by hashing, with the names of the words seen most.
+    """Encode words as zero-one columns by hashing, and remember the most frequent words as column names.
 
-    `sklearn.feature_extraction.FeatureHasher` leads a word, with the name of its column, to one of ``n_features``
-    columns; so the number of words does not matter, and several may share a column. Nothing that comes out depends on
-    rows learnt: words are remembered for names alone. A missing word is a word like others.
+    `sklearn.feature_extraction.FeatureHasher` maps a word, together with the name of its column, to one of
+    ``n_features`` columns. The number of words is therefore unlimited, and several words may share a column. The output
+    does not depend on the rows learnt: words are remembered for names only. A missing word is treated as a word of its
+    own.
 
     Parameters
     ----------
     n_features : int, default=65536
-        Columns that words are hashed to.
+        Number of columns to which words are hashed.
     max_names : int, default=1000
-        Words to remember: when there are twice as many, the half that has come more often stays.
+        Number of words to remember. When there are twice as many, the more frequent half is kept.
 
     Attributes
     ----------
     n_features_in_ : int
         Number of columns of words.
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, where it has seen frames.
+        Names of the columns, if the input was a frame.
 
     See Also
     --------
-    OnlineOneHotEncoder : Each word has a column of its own.
+    OnlineOneHotEncoder : Gives each word a column of its own.
 
     Examples
     --------

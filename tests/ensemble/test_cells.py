@@ -988,7 +988,7 @@ def test_losses_and_weights_of_classes_are_those_of_all_learners():
     rows, rare = X[:200], (Y[:200] > np.quantile(Y, 0.9)).astype(int)
     plain, weighted = (NAGCellsClassifier(**SMALL, class_weight=w).fit(rows, rare) for w in (None, {0: 1.0, 1: 9.0}))
     assert plain.predict(rows).mean() < weighted.predict(rows).mean()
-    with pytest.raises(AttributeError, match='half_life_ and half_lives_ are there with half_life="auto"'):
+    with pytest.raises(AttributeError, match='half_life_ and half_lives_ need half_life="auto"'):
         assert plain.half_life_.size
 
 
@@ -1088,7 +1088,7 @@ def test_intervals_are_of_the_errors_of_the_mixture():
     del earlier["_evidence"]
     loaded = object.__new__(NAGCellsRegressor)
     loaded.__setstate__(earlier)
-    with pytest.raises(ValueError, match="knows no errors of its own"):
+    with pytest.raises(ValueError, match="has no record of its errors"):
         loaded.predict_interval(X)
     assert np.isfinite(loaded.partial_fit(X, Y).predict_interval(X)).all()
 

@@ -267,9 +267,9 @@ def test_the_mixture_is_adahedge_over_forecasts_and_their_blend():
 
 
 def test_learners_of_the_other_kind_are_named():
-    with pytest.raises(ValueError, match="'c', one of estimators, is a classifier; HedgeRegressor has none"):
+    with pytest.raises(ValueError, match="'c', one of estimators, is a classifier; HedgeRegressor takes none"):
         HedgeRegressor([("c", NAGClassifier())]).fit(np.ones((9, 2)), np.arange(9.0))
-    with pytest.raises(ValueError, match="'r', one of estimators, is a regressor; HedgeClassifier has none"):
+    with pytest.raises(ValueError, match="'r', one of estimators, is a regressor; HedgeClassifier takes none"):
         HedgeClassifier([("r", NAGRegressor())]).fit(np.ones((9, 2)), np.arange(9) % 2)
 
 

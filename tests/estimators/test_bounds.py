@@ -221,7 +221,7 @@ def test_classes_have_bounds_each(rng):
         with config_context(kernel="numpy"):
             intercepts = [each.partial_fit(X[:60], y[:60], classes=[0, 1, 2]).intercept_ for each in (wide, free)]
         np.testing.assert_allclose(*intercepts, rtol=1e-9)  # which has no bounds
-    with pytest.raises(ValueError, match="the weights given are beyond the bounds"):
+    with pytest.raises(ValueError, match="the given weights are outside the bounds"):
         NAGClassifier(constraint="nonnegative").fit(X, y > 0, coef_init=np.full((1, 5), -1.0))
 
 
@@ -229,18 +229,18 @@ def test_classes_have_bounds_each(rng):
     ("estimator", "error"),
     [
         (NAGRegressor(constraint="positive"), "must be None, 'nonnegative', a dict of signs by column, or Box"),
-        (NAGRegressor(constraint=Box(1.0, 0.0)), "low must not be above high; at 0 they are 1.0 and 0.0"),
+        (NAGRegressor(constraint=Box(1.0, 0.0)), "low must not be above high; at index 0 they are 1.0 and 0.0"),
         (NAGRegressor(constraint=Box(np.nan)), "low must be a number, or a vector of numbers, that are not NaN"),
-        (NAGRegressor(constraint=Box("a")), "low must be a real number, or a vector of such; got str"),
+        (NAGRegressor(constraint=Box("a")), "low must be a real number or a vector of these; got str"),
         (NAGRegressor(constraint=Box([[0.0]])), "got an array of shape"),
         (NAGRegressor(constraint=Box(0.5, 1.0)), "needs low <= 0 <= high for each column"),
-        (NAGRegressor(constraint=Box([0.0, 0.0])), "low has 2 entries, one for each weight; it must have 1"),
+        (NAGRegressor(constraint=Box([0.0, 0.0])), "low has 2 entries; it must have 1, one for each weight"),
         (NAGRegressor(constraint={"a": 1}), "a sign for the column 'a', which is not a name of X's; X has none"),
         (NAGRegressor(constraint={3: 1}), "constraint has a sign for column 3; X has 1 columns"),
         (NAGRegressor(constraint={0: 2}), "constraint has 2 for column 0; signs are 1"),
         (NAGRegressor(constraint={0.5: 1}), "constraint has the column 0.5; columns are names, or numbers"),
         (NAGRegressor(constraint="nonnegative", penalty="l1"), "bounds on single weights and penalty='l1' do not go"),
-        (FTRLRegressor(constraint="nonnegative", regularizer="entropy"), "'entropy' holds its weights by radius"),
+        (FTRLRegressor(constraint="nonnegative", regularizer="entropy"), "'entropy' limits its weights by radius"),
     ],
 )
 def test_what_has_no_meaning_is_refused(estimator, error):

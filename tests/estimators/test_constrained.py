@@ -212,12 +212,12 @@ def test_classifiers(rng, estimator, n_classes):
         (FTRLRegressor(regularizer="l2", constraint=L2Ball("1")), "'constraint.radius' parameter"),
         (
             NAGRegressor(constraint=L2Ball(1.0), penalty="l2"),
-            "constraint and penalty='l2' bound the weights in two ways",
+            "constraint and penalty='l2' do not go together",
         ),
         (NAGRegressor(constraint=Simplex()), "needs normalization=None and adaptive=False"),
         (NAGRegressor(constraint=Simplex(), normalization=None, adaptive=False), "needs target_normalization=None"),
-        (FTRLRegressor(constraint=L2Ball(1.0)), "constraint needs regularizer='l2'; 'proximal' has a rate for each"),
-        (FTRLRegressor(constraint=L2Ball(1.0), regularizer="entropy"), "'entropy' holds its weights by radius"),
+        (FTRLRegressor(constraint=L2Ball(1.0)), "constraint needs regularizer='l2'; with 'proximal' each weight has"),
+        (FTRLRegressor(constraint=L2Ball(1.0), regularizer="entropy"), "'entropy' limits its weights by radius"),
         (FTRLRegressor(constraint=Simplex(), regularizer="l2", l1=1.0), "l1 has no effect with constraint=Simplex"),
     ],
 )

@@ -205,10 +205,10 @@ def test_where_nothing_is_known():
     old = NAGRegressor().partial_fit(X, Y)
     del old._evidence
     old = pickle.loads(pickle.dumps(old))
-    with pytest.raises(ValueError, match="this NAGRegressor knows no errors of its own"):
+    with pytest.raises(ValueError, match="this NAGRegressor has no record of its errors"):
         old.predict_interval(X)
     assert np.isfinite(old.partial_fit(X[:50], Y[:50]).predict_interval(X[:1])).all()
-    with pytest.raises(ValueError, match="knows no errors"):
+    with pytest.raises(ValueError, match="has no record of its errors"):
         old.set_coef(old.coef_, old.intercept_).predict_interval(X)
     assert merge([old, old])._evidence is None
 

@@ -184,27 +184,27 @@ def test_softmax_of_probabilities_has_their_loss():
 @pytest.mark.parametrize(
     ("options", "y", "classes", "message"),
     [
-        ({"loss": "hinge"}, SHARES, [0, 1, 2], "which loss='log_loss' alone takes; loss is 'hinge'"),
-        ({"loss": "modified_huber"}, SHARES[:, 0], [0, 1], "loss='log_loss' alone takes"),
-        ({"class_weight": "balanced"}, SHARES, [0, 1, 2], "class_weight is 'balanced', which needs one class a row"),
+        ({"loss": "hinge"}, SHARES, [0, 1, 2], "which only loss='log_loss' accepts; loss is 'hinge'"),
+        ({"loss": "modified_huber"}, SHARES[:, 0], [0, 1], "only loss='log_loss' accepts"),
+        ({"class_weight": "balanced"}, SHARES, [0, 1, 2], "class_weight is 'balanced', which needs one class per row"),
         (
             {"calibration": "progressive"},
             SHARES,
             [0, 1, 2],
-            "calibration is 'progressive', which needs one class a row",
+            "calibration is 'progressive', which needs one class per row",
         ),
         ({}, SHARES, None, "classes must be passed on the first call"),
         ({}, SHARES[:, 0], None, "classes must be passed on the first call"),
-        ({}, SHARES, [0, 1], r"y has shape \(120, 3\); probabilities of 2 classes have as many columns"),
+        ({}, SHARES, [0, 1], r"y has shape \(120, 3\); probabilities of 2 classes need 2 columns"),
         ({}, SHARES * 0.9, [0, 1, 2], "row 0 of y adds up to 0.9"),
         ({}, SHARES - 1.0, [0, 1, 2], "y has -0.6.* in row 0, column 0"),
-        ({}, 2 * LABELS, None, "y has 2.0 in row 0, column [012]; several labels are zeros and ones"),
-        ({}, sparse.csr_array(2 * LABELS), None, "y has 2.0 in row 0, column [012]; several labels are zeros and ones"),
+        ({}, 2 * LABELS, None, "y has 2.0 in row 0, column [012]; several labels must be zeros"),
+        ({}, sparse.csr_array(2 * LABELS), None, "y has 2.0 in row 0, column [012]; several labels must be zeros"),
         ({}, SHARES * 0.9, None, "row 0 of y adds up to 0.9"),
-        ({}, SHARES.astype(str), [0, 1, 2], "values that are no numbers"),
+        ({}, SHARES.astype(str), [0, 1, 2], "values that are not numbers"),
         ({}, np.where(SHARES > 0.9, np.nan, SHARES), [0, 1, 2], "y has a missing label, nan, in row"),
-        ({}, SHARES[:, 0], [0, 2], r"shares of class 1 where the classes are 0 and 1; they are \[0 2\]"),
-        ({}, SHARES[:, 0], ["a", "b"], "shares of class 1 where the classes are 0 and 1"),
+        ({}, SHARES[:, 0], [0, 2], r"probabilities of class 1 against class 0, but the classes are \[0 2\]"),
+        ({}, SHARES[:, 0], ["a", "b"], "probabilities of class 1 against class 0"),
         ({}, 2.0 * SHARES[:, 0], [0, 1], "Unknown label type: continuous"),
         ({}, LABELS, [0, 1, 2], r"partial_fit begins a model of several labels with classes=\[\[0, 1\]\] \* 3"),
     ],
@@ -300,7 +300,7 @@ def test_labels_in_metrics_and_progressive_validation():
     [
         ({"class_weight": {1: 2.0}}, LABELS, None, "y has several labels"),
         ({"calibration": "progressive"}, LABELS, None, "y has several labels"),
-        ({"loss": "hinge"}, 0.5 * LABELS, [[0, 1]] * 3, "loss='log_loss' alone takes"),
+        ({"loss": "hinge"}, 0.5 * LABELS, [[0, 1]] * 3, "only loss='log_loss' accepts"),
         ({}, LABELS * 2, [[0, 1]] * 3, "y has 2.0 in row .*; a label is 0 or 1"),
         ({}, LABELS, [[0, 1]] * 4, r"y has shape \(120, 3\); this model was made for 4 labels"),
         ({}, LABELS[:, 0], [[0, 1]] * 3, r"y has shape \(120,\); this model was made for 3 labels"),
@@ -327,9 +327,9 @@ def test_what_a_model_was_begun_with_decides():
     with pytest.raises(ValueError, match="classes_ is"):
         merge([labels, classes])
     assert NAGClassifier(max_iter=1).fit(X, LABELS).fit(X, SHARES).classes_.tolist() == [0, 1, 2]
-    with pytest.raises(ValueError, match="values that are no numbers"):
+    with pytest.raises(ValueError, match="values that are not numbers"):
         NAGClassifier().fit(X, LABELS.astype(str))
-    with pytest.raises(ValueError, match="several labels are zeros and ones, probabilities of classes add up to 1"):
+    with pytest.raises(ValueError, match="several labels must be zeros and ones, and class probabilities must"):
         NAGClassifier().fit(X, 2 * LABELS)
     damaged = pickle.dumps(labels)
     labels.classes_ = np.array([[0, 1], [0, 2], [0, 1]])
@@ -347,11 +347,11 @@ def test_what_takes_one_class_a_row_says_so():
         ProgressiveSearch(clf, {"eta0": [1.0]}),
     ):
         for y in (LABELS, SHARES, SHARES[:, 0]):
-            with pytest.raises(ValueError, match=f"{type(learner).__name__} takes one class a row"):
+            with pytest.raises(ValueError, match=f"{type(learner).__name__} takes one class per row"):
                 learner.fit(X, y)
-    with pytest.raises(ValueError, match="a score takes one class a row"):
+    with pytest.raises(ValueError, match="a score takes one class per row"):
         progressive_validation(clf, X, SHARES)
-    with pytest.raises(ValueError, match="eta_sweep takes one class a row"):
+    with pytest.raises(ValueError, match="eta_sweep takes one class per row"):
         eta_sweep(clf, X, SHARES[:, 0], [1.0])
     with pytest.raises(ValueError, match="no linear model of scikit-learn has several labels"):
         clf.partial_fit(X, LABELS).to_sklearn()
@@ -441,9 +441,9 @@ def test_labels_of_which_numpy_makes_one_word_are_refused():
     for no, yes in (kind, ("a", "a\0")):
         labels = [(no, yes)[label] for label in LABELS[:, 0]]
         for learner in (NAGClassifier(), HedgeClassifier()):
-            with pytest.raises(ValueError, match="classes has labels of which NumPy makes the same words, such as"):
+            with pytest.raises(ValueError, match="classes has labels that NumPy converts to the same word, such as"):
                 learner.partial_fit(X, labels, [yes, no])
-            with pytest.raises(ValueError, match="y has labels of which NumPy makes the same words, such as"):
+            with pytest.raises(ValueError, match="y has labels that NumPy converts to the same word, such as"):
                 learner.fit(X, labels)
 
 
@@ -465,7 +465,7 @@ def test_models_saved_with_objects_for_classes_go_on():
 @pytest.mark.parametrize(
     ("other", "message"),
     [
-        (3, "y has labels of another kind than its first one, 'a'"),
+        (3, "y has labels of a different type than its first one, 'a'"),
         (None, "y has a missing label, None, in row 2: leave such rows out"),
         (np.nan, "y has a missing label, nan, in row 2: leave such rows out"),
     ],

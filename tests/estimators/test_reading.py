@@ -89,7 +89,7 @@ def test_contributions_where_raw_units_lose_all_digits():
     assert np.isfinite(parts).all()
     np.testing.assert_allclose(parts.sum(axis=1), reg.predict(X), rtol=1e-12, atol=1e-12)
     assert 0.5 < np.abs(parts[:, 2]).mean() < 2.0
-    with pytest.raises(ValueError, match="about means too far from 0 .* give dense rows"):
+    with pytest.raises(ValueError, match="means that are too far from 0 .* give dense rows"):
         reg.contributions(sparse.csr_array(X))
 
 

@@ -182,7 +182,7 @@ def test_a_model_cannot_go_on_with_another_update():
 
 
 def test_centering_as_a_boolean_of_numpy():
-    with pytest.raises(ValueError, match="centering=False cannot be with invariance='full'"):
+    with pytest.raises(ValueError, match="centering=False does not go with invariance='full'"):
         ScaleInvariantRegressor(invariance="full", centering=np.bool_(False)).fit([[0.0], [1.0]], [0.0, 1.0])
 
 

@@ -82,7 +82,7 @@ CLASSIFIER = {
     "unknown class": ({"y": np.where(ONES > 0, 7, Y)}, r"y contains 7, which is not one of classes \[0 1\]"),
     "unknown label": ({"y": np.full(30, "a")}, "y contains 'a', which"),
     "other classes": ({"classes": [0, 1, 2]}, r"classes is \[0 1 2\] but was \[0 1\]"),
-    "other kinds of labels": ({"y": np.array(["a", 1] * 15, dtype=object)}, "y has labels of another kind"),
+    "other kinds of labels": ({"y": np.array(["a", 1] * 15, dtype=object)}, "y has labels of a different type"),
     "bytes for labels": ({"y": np.array([b"a", b"b"] * 15)}, "y has labels of bytes, which are not supported: decode"),
     "numbers for classes": ({"y": X[:, 0]}, "Unknown label type"),
     "NaN in y": ({"y": spoilt(np.nan, 30)}, "y has a missing label, nan, in row 7: leave such rows out"),
@@ -462,7 +462,7 @@ class Tensor:
 def test_arrays_of_other_libraries():
     reg = NAGRegressor().fit(Tensor(X, True), Tensor(Y, True))
     assert np.array_equal(reg.predict(Tensor(X, True)), reg.predict(X))
-    message = "is a .*Tensor, which cannot be read as a NumPy array, .* moved to the CPU"
+    message = "is a .*Tensor, which NumPy cannot read: .* moving it to the CPU"
     for call in (reg.fit, reg.partial_fit, lambda X, y: reg.predict(X)):
         with pytest.raises(TypeError, match="X " + message):
             call(Tensor(X, False), Y)
@@ -565,7 +565,7 @@ def test_a_mask_without_masked_entries_changes_nothing(make):
 def test_what_has_no_order_is_named(make, guise):
     model, rows = first_call(make()), list(map(tuple, X))
     for change, name in (({"X": guise(rows)}, "X"), ({"y": guise(Y.tolist())}, "y")):
-        with pytest.raises(TypeError, match=rf"^{name} is a \w+, whose entries have no places: expected an array"):
+        with pytest.raises(TypeError, match=rf"^{name} is a \w+, whose entries have no positions: expected an array"):
             model.partial_fit(**{"X": X, "y": Y, **change})
     with pytest.raises(TypeError, match="^X is a"):
         model.predict(guise(rows))
@@ -717,7 +717,7 @@ def test_whole_numbers_as_objects_are_labels(make):
 def test_words_are_told_what_makes_numbers_of_them():
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"size": [1.0, 2.0], "town": ["Rome", "Oslo"]})
-    remedy = "sklearn_nag.preprocessing.prepare makes columns of numbers of words"
+    remedy = "sklearn_nag.preprocessing.prepare converts words to columns of numbers"
     with pytest.raises(ValueError, match=rf"in row 0, column 1 \('town'\): could not .* float: 'Rome'\. {remedy}"):
         NAGRegressor().fit(frame, [1.0, 2.0])
     with pytest.raises(ValueError, match="y must hold numbers.*'a'[.]$"):

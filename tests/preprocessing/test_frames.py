@@ -132,7 +132,7 @@ def test_tables_that_are_none():
         read_table(pd.Series(["a text", "another"]))
     with pytest.raises(ValueError, match="Complex data not supported"):
         read_table(np.array([[1j]]))
-    with pytest.raises(TypeError, match="no places"):
+    with pytest.raises(TypeError, match="no positions"):
         read_table({1, 2})
 
 

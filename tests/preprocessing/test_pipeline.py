@@ -277,7 +277,7 @@ def test_weights_go_to_the_learner(rows):
         pipeline.fit(X, y, sample_weight=weight, nagclassifier__sample_weight=weight)
     assert not has_fit_parameter(pipeline, "sample_weight")  # as nobody knows whether the last step takes it
     for method in ("fit", "partial_fit"):
-        with pytest.raises(TypeError, match="the last step, 'end', lets rows pass: it takes no sample_weight"):
+        with pytest.raises(TypeError, match="the last step, 'end', passes rows on unchanged: it takes no"):
             getattr(OnlinePipeline([("a", Centred()), ("end", None)]), method)(X, sample_weight=weight)
     by_name, by_step = (
         cross_val_score(pipeline, X, y, params={name: weight}, error_score="raise", scoring="neg_log_loss")

@@ -669,7 +669,7 @@ def test_learners_that_take_dense_rows_alone_get_these():
     sparse_rows = prepare(frame, NAGRegressor()).fit(frame, y)[:-1].transform(frame)
     assert np.array_equal(sparse_rows.toarray(), prepare(frame, full).fit(frame, y)[:-1].transform(frame))
     hashed = frame.assign(shop=[f"shop {i // 2}" for i in range(N)])
-    with pytest.raises(ValueError, match="needs dense X, which text, hashed words, curves and cells do not make"):
+    with pytest.raises(ValueError, match="needs dense X, but text, hashed words, curves and cells make sparse rows"):
         prepare(hashed, clone(full)).partial_fit(hashed, y)
 
 

@@ -203,7 +203,7 @@ def test_bytes_are_texts_in_utf_8():
 
 @pytest.mark.parametrize("found", [5, [5]])
 def test_an_analyzer_that_makes_no_words_is_named(found):
-    with pytest.raises(TypeError, match="analyzer must make a list of str of a text"):
+    with pytest.raises(TypeError, match="analyzer must return a list of str for a text"):
         OnlineTfidf(ngram_range=(1, 1), analyzer=lambda text: found).fit(["a"])
 
 
