@@ -146,7 +146,7 @@ def more_files(rng, n):
     mean = 50_000 + 3000 * size + 20_000 * rooms
     price = mean * rng.lognormal(0, 0.1, 3 * n) * np.where(rng.random(3 * n) < 0.01, 1000, 1)
     yield File("prices, 1 % of them wrong", {"size": size.round(1), "rooms": rooms}, price, mean,
-               'heavy tails(.|\n)*=> Take NAGRegressor, loss="(huber|absolute_error)"', absolute=True)  # fmt: skip
+               'heavy tails(.|\n)*=> Use NAGRegressor, loss="(huber|absolute_error)"', absolute=True)  # fmt: skip
     words = np.array([*(f"word{k}" for k in range(60)), "great", "lovely", "dull", "awful"])
     texts = rng.integers(0, len(words), (3 * n, 15))
     logit = 4.0 * ((texts == 60) | (texts == 61)).sum(axis=1) - 4.0 * (texts >= 62).sum(axis=1)
@@ -164,10 +164,10 @@ def is_right(file, output):
     """Whether a verdict is right, by the criterion above."""
     if not re.search(file.words, output):
         return False
-    nothing = "No learner is better beyond doubt" in output
+    nothing = "No learner is significantly better" in output
     if file.attainable < 0.003:
         return nothing
-    gain = re.search(r"=> .*?([\d.]+) % less [^%]* than predicting", output)
+    gain = re.search(r"=> .*?([\d.]+) % lower [^%]* than predicting", output)
     return not nothing and gain is not None and float(gain[1]) / 100 >= file.attainable / 2
 
 

@@ -72,7 +72,7 @@ def test_a_file_of_ones_own(rng, tmp_path, capsys, monkeypatch, target, kind):
     assert "  'town': 3 words, a column for each" in out
     assert "  'id': left out" in out
     assert "\nown.csv: 40 rows, 3 columns, judged by " in out
-    nothing_certain = "tell nothing of" in out  # then it says what was left out, too
+    nothing_certain = "do not predict" in out  # then it says what was left out, too
     assert out.count("\n  => ") == 2 + nothing_certain
     assert ("Columns left out and not tested: 'id', as whole numbers" in out) == nothing_certain
     html = page.read_text(encoding="utf-8")

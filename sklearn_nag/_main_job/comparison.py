@@ -176,11 +176,11 @@ def learners(table, metric, columns):
             found.append(Learner(name, OURS, TransformedTargetRegressor(model, func=np.log, inverse_func=np.exp)))
     if of_classes:
         peers = [SGDClassifier(loss="log_loss", random_state=0), LogisticRegression(max_iter=300)]
-        baselines = [("shares of classes", DummyClassifier(), False)]
+        baselines = [("class frequencies", DummyClassifier(), False)]
     else:
         peers = [SGDRegressor(random_state=0), Ridge()]
         medians = DummyRegressor(strategy="median")
-        baselines = [("mean of the target", DummyRegressor(), False), ("its median", medians, False)]
+        baselines = [("mean of the target", DummyRegressor(), False), ("median of the target", medians, False)]
         if table.time is not None:
             baselines += [("the latest target", Latest(), False), ("the latest target, goes on", Latest(), True)]
     found += [Learner(f"{type(peer).__name__}, scaled", PEERS, peer, is_scaled=True) for peer in peers]

@@ -135,7 +135,7 @@ def draw_comparison(comparison, file):
     axes.axvline(0, color="0.4", lw=1, zorder=0)
     axes.set_yticks(range(len(outcomes)), [outcome.name for outcome in outcomes])
     axes.set(ylim=(len(outcomes) - 0.5, -0.5), xlim=(left, right))
-    axes.set_xlabel(f"{comparison.judge.error} against {reference.name}, in %{of}; less is better", loc="right")
+    axes.set_xlabel(f"{comparison.judge.error} compared with {reference.name}, in %{of}; lower is better", loc="right")
     axes.grid(axis="x", alpha=0.3)
     handles = [axes.plot([], [], "o", color=color, label=family)[0] for family, color in COLOURS.items()]
     figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)

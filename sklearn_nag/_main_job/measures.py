@@ -66,7 +66,7 @@ def _of_ranking(score):
 
 OF_CLASSES = {
     "log_loss": Metric("log loss", "log loss", False, _log_loss),
-    "accuracy": Metric("accuracy", "errors", True, lambda y, predicted: (y == predicted.classes).mean()),
+    "accuracy": Metric("accuracy", "error rate", True, lambda y, predicted: (y == predicted.classes).mean()),
     "roc_auc": Metric("ROC-AUC", "1 - ROC-AUC", True, _of_ranking(metrics.roc_auc_score), True),
     "average_precision": Metric(
         "average precision", "1 - average precision", True, _of_ranking(metrics.average_precision_score), True

@@ -29,7 +29,7 @@ def page(comparison, png=None):
     chosen = comparison.chosen.name
     body = "\n".join(_row("td", row, "best" if row[0] == chosen else "") for row in rows)
     picture = "" if png is None else (
-        f'<p><img alt="Errors of each learner against {escape(comparison.reference.name)} with its defaults" '
+        f'<p><img alt="Errors compared with {escape(comparison.reference.name)} with default parameters" '
         f'src="data:image/png;base64,{base64.b64encode(png).decode()}"></p>'
     )  # fmt: skip
     return f"""<!DOCTYPE html>

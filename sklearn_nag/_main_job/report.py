@@ -64,14 +64,14 @@ def range_verdict(comparison):
         )
     if ours.default <= comparison.good_enough:
         if ours is winner:
-            return f"No learner is better than {ours.name}, and its defaults (error {default}) are as good."
-        return f"The defaults of {ours.name} (error {default}) are as good as the best of all, {best}."
+            return f"No learner is better than {ours.name}, and its default parameters (error {default}) are as good."
+        return f"{ours.name} with default parameters (error {default}) is as good as the best of all, {best}."
     if ours.errors[ours.best] <= comparison.good_enough:
         return (
             f"{ours.name} needs eta0={ETAS[ours.best]:.3g} here (error {rate_error(ours.errors[ours.best])}, "
-            f"{default} with its defaults) to be as good as the best of all, {best}."
+            f"{default} with default parameters) to be as good as the best of all, {best}."
         )
-    return f"{best} is better here than {ours.name}, whose error with its defaults is {default}."
+    return f"{best} is better here than {ours.name} with default parameters (error {default})."
 
 
 # -- a table of the user's
@@ -142,10 +142,11 @@ def percent(comparison, one, other, interval=False):
     return f"{scale * found.mean:{form}}{unit}{ends}"
 
 
-def less(comparison, one, other):
-    """How much smaller an error is than another, in words."""
+def lower(comparison, one, other):
+    """How much lower the error of one outcome is than that of another, in words."""
     whole = comparison.error(other)
-    return f"{100 * (1 - comparison.error(one) / whole):.1f} % less" if whole > 0 else "no less"
+    share = f"{100 * (1 - comparison.error(one) / whole):.1f} %" if whole > 0 else "no"
+    return f"{share} lower {comparison.judge.error}"
 
 
 def how(comparison):
@@ -205,29 +206,30 @@ def verdict(comparison):
     if not (by_itself and comparison.tells_something(best)) and best not in comparison.telling(best.learner.family):
         if not (telling := comparison.telling(PEERS)):
             return [
-                f"No learner is better beyond doubt than {without_columns(comparison)}: from {comparison.n_train:.0f} "
-                f"rows these columns tell nothing of {comparison.table.target!r} that is certain.",
+                f"No learner is significantly better than {without_columns(comparison)}: with "
+                f"{comparison.n_train:.0f} training rows, these columns do not predict {comparison.table.target!r} "
+                "reliably.",
                 f"The best is {nearest(comparison)}; {rest(comparison, reference)}",
                 *left_out(comparison.table),
             ]
         best = telling[0]
     baseline = comparison.baseline(best)
-    worth = f"{less(comparison, best, baseline)} {judge.error} than predicting the {plainly(baseline)}"
+    worth = f"{lower(comparison, best, baseline)} than predicting the {plainly(baseline)}"
     values = {m.name: mean(best, name) for name, m in comparison.measures.items() if m is not judge}
     others = [f"{name} {value}" for name, value in values.items() if value != NONE]
     scores = f"{judge.name} {number(best.values[comparison.metric].mean())}" + f" ({', '.join(others)})" * bool(others)
-    against = f"{less(comparison, best, reference)} than {reference.name} with its defaults"
+    against = f"{lower(comparison, best, reference)} than {reference.name} with default parameters"
     if best is not reference:
         p = comparison.p_values()[best.name]
         against += f" (p = {p:.2g})" if p >= 0.0001 else " (p < 0.0001)"
     if best in comparison.of(PEERS) and best not in ahead:
-        first = f"Only {best.name} is better beyond doubt than no column, and none of this package: {scores}, {worth}."
+        first = f"Only {best.name}, and no learner of this package, is significantly better: {scores}, {worth}."
     elif best in ahead:
-        first = f"{best.name} is better here than all of this package: {scores}, {against}, and {worth}."
+        first = f"{best.name} is better here than any learner of this package: {scores}, {against}, and {worth}."
     elif best is reference:
-        first = f"Take {best.name} with its defaults: {scores}, {worth}."
+        first = f"Use {best.name} with default parameters: {scores}, {worth}."
     else:
-        first = f"Take {best.name}: {scores}, {against}, and {worth}."
+        first = f"Use {best.name}: {scores}, {against}, and {worth}."
     others = rest(comparison, best)
     return [first, others[0].upper() + others[1:]]
 
@@ -250,8 +252,7 @@ def without_columns(comparison):
 
 def plainly(baseline):
     """What a baseline predicts, without an article or a possessive."""
-    name = baseline.name.removeprefix("the ").replace(", goes on", " as it goes on")
-    return {"its median": "median of the target"}.get(name, name)
+    return baseline.name.removeprefix("the ").replace(", goes on", " as it goes on")
 
 
 def nearest(comparison):
@@ -261,8 +262,8 @@ def nearest(comparison):
     for outcome in [best] if best is chosen else [best, chosen]:
         baseline = comparison.baseline(outcome)
         change = f"{percent(comparison, outcome, baseline)} {comparison.judge.error}"
-        says.append(f"{outcome.name}, at {change} against the {plainly(baseline)}")
-    return ", and of this package ".join(says)
+        says.append(f"{outcome.name}, at {change} compared with the {plainly(baseline)}")
+    return ", and the best of this package is ".join(says)
 
 
 def rest(comparison, best):
@@ -285,7 +286,7 @@ def rest(comparison, best):
             groups["better" if is_better else "worse"].append(f"{name} ({change})")
     says = {
         "better": ("is also better", "are also better"),
-        "same": ("shows no certain difference", "show no certain difference"),
+        "same": ("does not differ significantly", "do not differ significantly"),
         "worse": ("is worse", "are worse"),
         "failed": ("failed", "failed"),
     }
@@ -295,9 +296,9 @@ def rest(comparison, best):
         is_much = comparison.error(lowest) < (1.0 - MUCH) * comparison.error(reference)
         if is_much and comparison.difference(lowest, reference).p < SURE:  # by itself
             name = lowest.name.removeprefix(f"{reference.name}, ")
-            how_much = f"{less(comparison, lowest, reference)} {comparison.judge.error} on average"
+            how_much = f"{lower(comparison, lowest, reference)} on average"
             parts["same"] += f", although {name} has {how_much} (p = {p_values[lowest.name]:.2g}): try more rows"
-    return f"against {reference.name} with its defaults, {'; '.join(parts.values())}."
+    return f"compared with {reference.name} with default parameters, {'; '.join(parts.values())}."
 
 
 def joined(names):

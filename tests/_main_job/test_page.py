@@ -43,19 +43,22 @@ def test_a_page_is_whole_and_loads_nothing(rng):
     assert "<script" not in html
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in html
     assert 'name="viewport"' in html
-    assert "Take ours with its defaults" in html
+    assert "Use ours with default parameters" in html
     assert "<img" not in page(found)
 
 
 def test_the_bold_row_the_verdict_and_the_lines_of_python_agree(rng):
     """Also where nothing is certain: then the nearest to it of this package is in bold."""
     far = np.linspace(-0.5, 0.5, 10)
-    for sgd, nearest in ((0.6, "other, at -40.0 % log loss"), (0.2, "sgd, at -60.0 % .*, and of this package other")):
+    for sgd, nearest in (
+        (0.6, "other, at -40.0 % log loss"),
+        (0.2, "sgd, at -60.0 % .*, and the best of this package is other"),
+    ):
         found = made(ours=0.6 + far, other=0.3 + far, sgd=sgd - far, shares=np.full(10, 0.5))
         found.outcomes[1].learner.estimator.set_params(eta0=0.125)
         object.__setattr__(found, "table", a_table(rng))
         html = page(found)
-        assert re.search(f"No learner is better beyond doubt .*The best is {nearest}", html)
+        assert re.search(f"No learner is significantly better .*The best is {nearest}", html)
         assert re.findall('<tr class="best"><td>(.*?)</td>', html) == ["other"]
         assert "In bold: other, the learner of this package that the Python code below uses." in html
         assert "eta0=0.125" in html

@@ -20,26 +20,27 @@ STEADY = np.linspace(-0.001, 0.001, 10)
     [
         (
             {"ours": 0.5, "one pass": 0.5, "sgd": 0.7, "shares": 0.8},
-            "Take ours with its defaults: log loss 0.5, 37.5 % less log loss than predicting the shares.",
-            "Against ours with its defaults, one pass shows no certain difference; sgd (+40.0 %) is worse.",
+            "Use ours with default parameters: log loss 0.5, 37.5 % lower log loss than predicting the shares.",
+            "Compared with ours with default parameters, one pass does not differ significantly; sgd (+40.0 %) is "
+            "worse.",
         ),
         (
             {"ours": 0.5, "cells": 0.4, "sgd": 0.45, "shares": 0.8},
-            "Take cells: log loss 0.4, 20.0 % less than ours with its defaults (p < 0.0001), and 50.0 % less log loss "
-            "than predicting the shares.",
-            "Against ours with its defaults, sgd (-10.0 %) is also better.",
+            "Use cells: log loss 0.4, 20.0 % lower log loss than ours with default parameters (p < 0.0001), and 50.0 % "
+            "lower log loss than predicting the shares.",
+            "Compared with ours with default parameters, sgd (-10.0 %) is also better.",
         ),
         (
             {"ours": 0.5, "sgd": 0.4, "broken": np.nan, "shares": 0.8},
-            "sgd is better here than all of this package: log loss 0.4, 20.0 % less than ours",
-            "Against ours with its defaults, broken failed.",
+            "sgd is better here than any learner of this package: log loss 0.4, 20.0 % lower log loss than ours",
+            "Compared with ours with default parameters, broken failed.",
         ),
         (
             {"ours": 0.8, "sgd": 0.9, "shares": 0.8},
-            "No learner is better beyond doubt than predicting the shares (log loss 0.8): from 80 rows these columns "
-            "tell nothing of 'y' that is certain.",
-            "The best is ours, at +0.0 % log loss against the shares; against ours with its defaults, sgd "
-            "(+12.5 %) is worse.",
+            "No learner is significantly better than predicting the shares (log loss 0.8): with 80 training rows, "
+            "these columns do not predict 'y' reliably.",
+            "The best is ours, at +0.0 % log loss compared with the shares; compared with ours with default "
+            "parameters, sgd (+12.5 %) is worse.",
         ),
     ],
 )
@@ -66,21 +67,21 @@ def test_an_error_may_be_none():
     none = np.zeros(10)
     found = made(ours=none, sgd=none + 0.02, shares=none + 0.5)
     assert verdict(found) == [
-        "Take ours with its defaults: log loss 0, 100.0 % less log loss than predicting the shares.",
-        "Against ours with its defaults, sgd (+0.02) is worse.",
+        "Use ours with default parameters: log loss 0, 100.0 % lower log loss than predicting the shares.",
+        "Compared with ours with default parameters, sgd (+0.02) is worse.",
     ]
     assert [row[2] for row in cells(found)[1:]] == ["", "+0.02 (+0.02 to +0.02)", "+0.5 (+0.5 to +0.5)"]
-    assert "The best is ours, at +0.1 log loss against" in verdict(made(ours=none + 0.1, shares=none))[1]
-    assert "0.0 % less" not in findings(made(ours=none, sgd=none, shares=none))
+    assert "The best is ours, at +0.1 log loss compared with" in verdict(made(ours=none + 0.1, shares=none))[1]
+    assert "0.0 % lower" not in findings(made(ours=none, sgd=none, shares=none))
 
 
 def test_a_peer_that_alone_is_better_than_no_column_is_told_of():
     noisy = 0.3 * np.array([1, -1] * 5)
     first, second = verdict(made(ours=0.7 + noisy, sgd=0.72 + STEADY, shares=0.8 - STEADY))
     assert first.startswith(
-        "Only sgd is better beyond doubt than no column, and none of this package: log loss 0.72, 10.0 % less log loss"
+        "Only sgd, and no learner of this package, is significantly better: log loss 0.72, 10.0 % lower log loss"
     )
-    assert second.startswith("Against ours with its defaults")
+    assert second.startswith("Compared with ours with default parameters")
 
 
 def test_what_would_be_much_better_by_itself_is_told():
@@ -88,8 +89,8 @@ def test_what_would_be_much_better_by_itself_is_told():
     for spread in (0.07, 0.12):
         far = -0.1 + spread * np.array([1, -1] * 5)
         found[spread] = verdict(made(ours=0.5 + STEADY, cells=0.5 + far, sgd=0.5 + far / 9, shares=0.8 - STEADY))[1]
-    same = "Against ours with its defaults, cells and sgd show no certain difference"
-    assert found[0.07] == f"{same}, although cells has 20.0 % less log loss on average (p = 0.096): try more rows."
+    same = "Compared with ours with default parameters, cells and sgd do not differ significantly"
+    assert found[0.07] == f"{same}, although cells has 20.0 % lower log loss on average (p = 0.096): try more rows."
     assert found[0.12] == f"{same}."
 
 
@@ -226,5 +227,5 @@ def test_what_has_no_value_has_not_failed():
     text = findings(found)
     assert "In 7 of 10 splits the test rows have both classes: ROC-AUC is the mean over these." in text
     assert "-: there is no log loss without probabilities." in text
-    assert "Take hinge: accuracy 0.6 (ROC-AUC 0.6003), 20.0 % less than" in verdict(found)[0]
+    assert "Use hinge: accuracy 0.6 (ROC-AUC 0.6003), 20.0 % lower error rate than" in verdict(found)[0]
     assert "broken failed" in verdict(found)[1]
