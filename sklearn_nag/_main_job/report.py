@@ -67,10 +67,11 @@ def range_verdict(comparison):
             return f"No learner is better than {ours.name}, and its default parameters (error {default}) are as good."
         return f"{ours.name} with default parameters (error {default}) is as good as the best of all, {best}."
     if ours.errors[ours.best] <= comparison.good_enough:
-        return (
-            f"{ours.name} needs eta0={ETAS[ours.best]:.3g} here (error {rate_error(ours.errors[ours.best])}, "
-            f"{default} with default parameters) to be as good as the best of all, {best}."
-        )
+        with_rate = f"eta0={ETAS[ours.best]:.3g}"
+        errors = f"(error {rate_error(ours.errors[ours.best])}, {default} with default parameters)"
+        if ours is winner:
+            return f"No learner is better than {ours.name} with {with_rate} {errors}."
+        return f"{ours.name} needs {with_rate} here {errors} to be as good as the best of all, {best}."
     return f"{best} is better here than {ours.name} with default parameters (error {default})."
 
 

@@ -78,7 +78,12 @@ def test_a_learner_that_diverges_in_one_fold_has_diverged():
         (
             ([0.1, 0.2], [0.105, 0.3]),
             {},
-            "NAGClassifier needs eta0=1e-06 here (error 0.1000, 0.2000 with default parameters",
+            "No learner is better than NAGClassifier with eta0=1e-06 (error 0.1000, 0.2000 with default parameters).",
+        ),
+        (
+            ([0.105, 0.2], [0.1, 0.3]),
+            {},
+            "NAGClassifier needs eta0=1e-06 here (error 0.1050, 0.2000 with default parameters) to be as good as",
         ),
         (([0.2, 0.2], [0.1, 0.3]), {}, "is better here than NAGClassifier with default parameters (error 0.2000"),
         (([0.2, 0.1], [0.1, 0.3]), {"baseline": 0.11}, "No learner is better than predicting the most frequent class"),
