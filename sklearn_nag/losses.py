@@ -1,13 +1,13 @@
-"""The losses: value, derivative and importance-aware move for each, looked up by name.
+"""The losses: value, derivative and importance-aware move of each, looked up by name.
 
-Everything here works on scalars and on arrays alike, element by element, so that one head or a hundred give the same
-bits. For classification ``y`` is -1 or 1 and ``p`` the decision value; for regression both are in units of the target,
-and thresholds are multiplied by ``unit``. The log loss also takes a ``y`` between -1 and 1, a *soft* label: it is the
-mean of the losses of 1, of which ``(1 + y) / 2`` is the share, and of -1.
+Losses work element by element on scalars and arrays, with the same bits for one head or a hundred. In classification,
+``y`` is -1 or 1 and ``p`` the decision value. In regression, both are in units of the target, and thresholds are
+multiplied by ``unit``. The log loss also takes a *soft* label, a ``y`` between -1 and 1. Its loss is the mean of the
+losses of 1, with the share ``(1 + y) / 2``, and of -1.
 
-The importance-aware move (Karampatziakis and Langford, "Online importance weight aware updates", UAI 2011) is how far
-``p`` comes in the time ``a`` by ``dp/da = -gradient(p, y)``. An explicit step would change ``p`` by ``-a``
-times the gradient; the move is the limit of infinitely many small steps, which cannot pass the target.
+The importance-aware move (Karampatziakis and Langford, "Online importance weight aware updates", UAI 2011) is the
+change of ``p`` in the time ``a`` under ``dp/da = -gradient(p, y)``. An explicit step would change ``p`` by ``-a`` times
+the gradient; the move is the limit of infinitely many small steps, which cannot pass the target.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ OfBoth: TypeAlias = Literal["squared_error", "huber", "epsilon_insensitive", "sq
 ClassificationLoss: TypeAlias = Literal["log_loss", "hinge", "squared_hinge", "modified_huber", "perceptron"] | OfBoth
 RegressionLoss: TypeAlias = OfBoth | Literal["absolute_error", "quantile", "poisson", "gamma", "tweedie"]
 
-LEAST_MARGIN, MOST_MARGIN, LONGEST = -300.0, 700.0, 1e100  # where moves of the log loss are cut off, to stay in range
+LEAST_MARGIN, MOST_MARGIN, LONGEST = -300.0, 700.0, 1e100  # cut-offs in moves of the log loss, to stay in range
 LARGEST = np.finfo(np.float64).max
-HALLEY_STEPS = 4  # after these, at worst the last few digits are wrong, from any start
-# Logarithms of means: of what is predicted before there was a target above 0, of 0, and the largest to be played.
+HALLEY_STEPS = 4  # from any start, at worst the last few digits are wrong after these
+# Logarithms of means: of what is predicted before any target above 0, of 0, and the largest that is played.
 NOTHING, ZERO, FARTHEST = -10000.0, -9999.0, 700.0
-STEEPEST_RATE = 2.0**511  # the largest slopes by these: with the root of any weight they stay in range
-LEAST_LOG, MOST_LOG = math.log(5e-324), math.log(np.finfo(np.float64).max)  # of doubles
-NEAR = 1e-6  # a power so near 1 or 2 counts as that
-ROUNDED = 2.0**-40  # a relative difference of logarithms that may be rounding, and counts as none
-N_TERMS, NEWTON_STEPS = 50, 8  # of `deviance_move`: halves of the range take no more
-SOFT_STEPS = 12  # of `soft_move`, at most
-BISECTIONS = 52  # of `Softmax.share`, at most
-# Margins from which on hinge losses are flat. Steps end at their kink, and rounding does not decide of the next row
-# whether anything is learnt from it.
+STEEPEST_RATE = 2.0**511  # bound of slopes with a log link; times the root of any weight, they stay in range
+LEAST_LOG, MOST_LOG = math.log(5e-324), math.log(np.finfo(np.float64).max)  # of positive doubles
+NEAR = 1e-6  # a power this near to 1 or 2 counts as 1 or 2
+ROUNDED = 2.0**-40  # relative difference of logarithms that may be rounding, and counts as 0
+N_TERMS, NEWTON_STEPS = 50, 8  # in `deviance_move`; each half of the range needs no more
+SOFT_STEPS = 12  # at most, in `soft_move`
+BISECTIONS = 52  # at most, in `Softmax.share`
+# Margin from which hinge losses are flat. It is below the kink, at which steps end, so rounding does not decide whether
+# the next row is learnt from.
 FLAT = 1.0 - 1e-9
 
 
-OUTLYING, MOST_OUTLYING = 6.0, 32.0  # standard deviations
+OUTLYING, MOST_OUTLYING = 6.0, 32.0  # in standard deviations; see `Loss.outlying`
 
 
 def between(a, low, high):
-    """``np.clip`` in less time, by bounds that are not NaN."""
+    """Faster ``np.clip``, for bounds that are not NaN."""
     return min(max(a, low), high) if isinstance(a, float) else np.minimum(np.maximum(a, low), high)
 
 
@@ -53,19 +53,19 @@ class Loss:
     name: ClassVar[str]
     parameters: ClassVar[tuple[str, ...]] = ()
     degree: ClassVar[int] = 2  # ``y -> a y`` multiplies the loss by ``a ** degree``
-    coupled: ClassVar[bool] = False  # whether the heads of a row are compared with one another before the loss
-    log_link: ClassVar[bool] = False  # whether ``p`` is the logarithm of what is predicted
+    coupled: ClassVar[bool] = False  # whether the loss compares the heads of a row with one another
+    log_link: ClassVar[bool] = False  # whether ``p`` is the logarithm of the prediction
 
     def value(self, p, y, unit=1.0):
         """Loss, with the shape of ``p``."""
         raise NotImplementedError
 
     def gradient(self, p, y, unit=1.0):
-        """Derivative by ``p``; 0 where the loss has a kink and 0 is a subgradient."""
+        """Derivative with respect to ``p``; 0 at a kink if 0 is a subgradient."""
         raise NotImplementedError
 
     def lipschitz(self, unit=1.0):
-        """Lipschitz constant: the largest size that a derivative can have; None where there is none."""
+        """Lipschitz constant, the largest absolute derivative; None if there is none."""
         return None
 
     @property
@@ -75,14 +75,11 @@ class Loss:
 
     @property
     def outlying(self):
-        """How many standard deviations from the mean a target counts as at most, in what is learnt of the targets.
-
-        It is without effect where the loss is not robust.
-        """
+        """Standard deviations from the mean as which a target counts at most in statistics, if the loss is robust."""
         return OUTLYING if self.robust else MOST_OUTLYING
 
-    slowed = 1.0  # what adaptive rates are multiplied by in the long run
-    move = None  # move(p, y, a, unit=1.0): by how much ``p`` changes in the time ``a``; None if steps are explicit
+    slowed = 1.0  # factor of adaptive rates in the long run
+    move = None  # move(p, y, a, unit=1.0): change of ``p`` in the time ``a``; None if steps are explicit
 
 
 class Lipschitz(Loss):
@@ -93,19 +90,19 @@ class Lipschitz(Loss):
 
 
 class Log(Lipschitz):
-    """``log(1 + exp(-y p))``; of a soft label the mean of those of 1 and -1, by their shares."""
+    """``log(1 + exp(-y p))``; for a soft label, the mean of the losses of 1 and -1, weighted with their shares."""
 
     name = "log_loss"
 
     def value(self, p, y, unit=1.0):
-        p = between(p, -LARGEST, LARGEST)  # as 0 times infinity is not a number
+        p = between(p, -LARGEST, LARGEST)  # because 0 times infinity is NaN
         return 0.5 * (1.0 + y) * np.logaddexp(0.0, -p) + 0.5 * (1.0 - y) * np.logaddexp(0.0, p)
 
     def gradient(self, p, y, unit=1.0):
         return 0.5 * (1.0 - y) * expit(p) - 0.5 * (1.0 + y) * expit(-p)
 
     def move(self, p, y, a, unit=1.0):
-        """``d = y move`` solves ``d + e^(yp) (e^d - 1) = a``: Halley's method, from the lesser of two bounds."""
+        """``y d`` with ``d + e^(yp) (e^d - 1) = a`` for hard labels: Halley's method, from the lesser of two bounds."""
         e = np.exp(between(y * p, LEAST_MARGIN, MOST_MARGIN))
         far = between(a, 0.0, LONGEST)
         d = between(far / (1.0 + e), 0.0, np.log1p(far / e))
@@ -122,15 +119,15 @@ class Log(Lipschitz):
 class Softmax(Log):
     """``-log`` of the probability ``exp(p_k) / sum_j exp(p_j)`` of the row's class ``k``; each class has a head.
 
-    Head ``k`` has the gradient of the log loss at its margin over the others, ``p_k - log sum_{j != k} exp(p_j)``. Of
-    soft labels it is the mean over classes, by their shares.
+    Head ``k`` has the gradient of the log loss at its margin over the others, ``p_k - log sum_{j != k} exp(p_j)``. For
+    soft labels, the loss is the mean over classes, weighted with their shares.
     """
 
     name = "softmax"
     coupled = True
 
     def margins(self, p):
-        """Margin of each head over the others, ``p_k - log sum_{j != k} exp(p_j)``, along the last axis of ``p``."""
+        """Margin of each head over the others, along the last axis of ``p``."""
         is_best = p.argmax(axis=-1)[..., None] == np.arange(p.shape[-1])
         others = np.where(is_best, -np.inf, p)
         second = others.max(axis=-1, keepdims=True)
@@ -142,9 +139,9 @@ class Softmax(Log):
         return np.where(is_best, gap - np.log(total), behind - gap - np.log1p(rest))
 
     def share(self, margins, move, y):
-        """How much of their moves the heads of a row make together: up to where its loss is least on the way.
+        """Share of their moves that the heads of a row make together: up to the point with the least loss on the way.
 
-        Each goes where its margin would be if the others stayed. Only soft labels can be passed so.
+        Each move is made as if the other heads stayed. Only with soft labels can the moves together pass that point.
         """
         if not (np.abs(y) < 1.0).any():
             return 1.0
@@ -163,7 +160,7 @@ class Softmax(Log):
         return least
 
     def value(self, p, y, unit=1.0):
-        """Of each class its share of the loss of the row, all at a single class; losses are summed over heads."""
+        """For each class, its share of the row's loss (all of it for a hard label); losses are summed over heads."""
         return 0.5 * (1.0 + y) * super().value(p, 1.0)
 
 
@@ -183,7 +180,7 @@ class Hinge(Lipschitz):
 
 
 def _gap(margin):
-    """How far a margin is below 1; 0 at `FLAT`, as the first adaptive step is as long for any slope."""
+    """How far a margin is below 1; 0 from `FLAT` on, because the first adaptive step is equally long for any slope."""
     return np.where(margin < FLAT, 1.0 - margin, 0.0)[()]
 
 
@@ -218,7 +215,7 @@ class ModifiedHuber(Loss):
         return -2.0 * y * np.minimum(_gap(y * p), 2.0)
 
     def move(self, p, y, a, unit=1.0):
-        """At the slope 4 up to a margin of -1, as the squared hinge from there."""
+        """At slope 4 up to a margin of -1, and from there like the squared hinge."""
         margin = y * p
         steep = np.minimum(4.0 * a, np.maximum(0.0, -1.0 - margin))
         gap = np.maximum(0.0, 1.0 - margin - steep)
@@ -253,7 +250,7 @@ class SquaredError(Loss):
 
 
 class Quantile(Loss):
-    """``quantile (y - p)`` where ``p`` is too low, ``(1 - quantile) (p - y)`` where it is too high."""
+    """``quantile (y - p)`` if ``p`` is too low, ``(1 - quantile) (p - y)`` if it is too high."""
 
     name = "quantile"
     degree = 1
@@ -264,12 +261,12 @@ class Quantile(Loss):
 
     @property
     def outlying(self):
-        """As of any loss; for a quantile of which fewer targets are on one side, these may be further."""
+        """As for any loss, but larger for unequal sides: targets on the rarer side may be farther away."""
         return float(min(OUTLYING / np.sqrt(2.0 * min(self.quantile, 1.0 - self.quantile)), MOST_OUTLYING))
 
     @property
     def slowed(self):
-        """By which the long steps of the rare side, ``sqrt((1 - q) / q)`` times the rate, become 2 at most."""
+        """Factor that limits long steps of the rare side, ``sqrt((1 - q) / q)`` times the rate, to twice the rate."""
         return float(2.0 * np.sqrt(self.quantile * (1.0 - self.quantile)))
 
     def lipschitz(self, unit=1.0):
@@ -314,7 +311,7 @@ class Huber(Loss):
         return self.epsilon * unit
 
     def value(self, p, y, unit=1.0):
-        distance = np.minimum(np.abs(p - y), LARGEST)  # as 0 times infinity is not a number
+        distance = np.minimum(np.abs(p - y), LARGEST)  # because 0 times infinity is NaN
         near = np.minimum(distance, self.epsilon * unit)
         return near * (distance - 0.5 * near)
 
@@ -322,12 +319,12 @@ class Huber(Loss):
         return between(p - y, -self.epsilon * unit, self.epsilon * unit)
 
     def move(self, p, y, a, unit=1.0):
-        """At a constant slope up to a distance of ``epsilon``, as the squared error from there."""
+        """At constant slope up to a distance of ``epsilon``, and from there like the squared error."""
         slope = self.epsilon * unit
         distance = np.abs(y - p)
         far, beyond = slope * a, np.maximum(distance - slope, 0.0)
         left = np.maximum(a - np.minimum(beyond / np.where(slope > 0, slope, 1.0), LARGEST), 0.0)
-        left = np.where(far <= beyond, 0.0, left)  # exactly, as what is left is multiplied by the distance
+        left = np.where(far <= beyond, 0.0, left)  # exactly 0, because it is multiplied by the distance
         return np.copysign(np.minimum(far, beyond) - np.minimum(distance, slope) * np.expm1(-left), y - p)
 
 
@@ -373,11 +370,11 @@ class SquaredEpsilonInsensitive(EpsilonInsensitive):
 
 
 class Tweedie(Loss):
-    """Deviance of a Tweedie distribution, of variance ``mu ** power``, whose mean ``mu`` is ``exp(p)``.
+    """Deviance of a Tweedie distribution with mean ``mu = exp(p)`` and variance ``mu ** power``.
 
     ``2 (y^(2-power) / ((1-power) (2-power)) - y mu^(1-power) / (1-power) + mu^(2-power) / (2-power))``, convex in ``p``
-    for powers from 1 to 2, at which it has the limits of `Poisson` and `Gamma`. A mean of ``exp(NOTHING)``, which is
-    predicted before there was a target above 0, has no loss. Exponents and values are cut off to stay in range.
+    for powers from 1 to 2. At these two it has its limits, `Poisson` and `Gamma`. A mean of ``exp(NOTHING)``, predicted
+    before the first target above 0, has no loss. Exponents and values are cut off to stay in range.
     """
 
     name = "tweedie"
@@ -412,15 +409,15 @@ class Tweedie(Loss):
 
     @staticmethod
     def _agree(p, log_y):
-        """Whether they differ by no more than rounding; where no unit matters, any first slope is a large one."""
-        return abs(p - log_y) <= ROUNDED * np.clip(abs(log_y), 1.0, FARTHEST)  # cut off, as ``y`` may be 0
+        """Whether both differ by rounding at most; for rules without units, any first slope is a large one."""
+        return abs(p - log_y) <= ROUNDED * np.clip(abs(log_y), 1.0, FARTHEST)  # cut off because ``y`` may be 0
 
     def move(self, p, y, a, unit=1.0):
         return _each_move(self.power, p, y, a)[()]
 
 
 class Poisson(Tweedie):
-    """``2 (y log(y / mu) - y + mu)`` of a mean ``mu = exp(p)``: the deviance of counts."""
+    """``2 (y log(y / mu) - y + mu)`` with the mean ``mu = exp(p)``: the deviance of counts."""
 
     name = "poisson"
     parameters = ()
@@ -430,7 +427,7 @@ class Poisson(Tweedie):
 
 
 class Gamma(Tweedie):
-    """``2 (y / mu - 1 - log(y / mu))`` of a mean ``mu = exp(p)``: the deviance of amounts above 0."""
+    """``2 (y / mu - 1 - log(y / mu))`` with the mean ``mu = exp(p)``: the deviance of amounts above 0."""
 
     name = "gamma"
     parameters = ()
@@ -440,14 +437,14 @@ class Gamma(Tweedie):
 
 
 def deviance_move(power, p, y, a):
-    """How far ``p`` comes in the time ``a`` by ``dp/da = -Tweedie(power).gradient(p, y)``; of numbers, not of arrays.
+    """Move of ``p`` in the time ``a`` under ``dp/da = -Tweedie(power).gradient(p, y)``; for numbers, not arrays.
 
-    With ``d = p - log y`` the time is ``b = 2 a y^(2-power)`` and ``dd/db = e^((1-power) d) (1 - e^d)``. At the powers
-    1 and 2, as for a ``y`` of 0, that has a solution in closed form. Between them ``x = e^-|d|`` gets nearer to 1 by
-    ``dx/db = x^(1-k) (1 - x)``, with ``k = power - 1`` where ``d`` is below 0 and ``k = 2 - power`` above, in the time
-    ``integral of x^(k-1) / (1 - x)``. This is a series in ``x`` up to 1/2, and beyond that ``-log(1 - x)`` and a series
-    in ``1 - x``. Newton's method inverts it: the first in ``x^k``, where it is convex, from above, and the second in
-    ``-log(1 - x)``, where it is concave, from below, so that no step goes too far.
+    With ``d = p - log y`` and the time ``b = 2 a y^(2-power)``, ``dd/db = e^((1-power) d) (1 - e^d)``. There is a
+    closed form at the powers 1 and 2, and for a ``y`` of 0. Between these powers, ``x = e^-|d|`` approaches 1 with
+    ``dx/db = x^(1-k) (1 - x)``; ``k`` is ``power - 1`` if ``d`` is below 0, and ``2 - power`` above. The time taken is
+    the ``integral of x^(k-1) / (1 - x)``: a series in ``x`` up to 1/2, and beyond that ``-log(1 - x)`` and a series in
+    ``1 - x``. Newton's method inverts the first in ``x^k``, in which it is convex, from above, and the second in
+    ``-log(1 - x)``, in which it is concave, from below; so no step goes too far.
     """
     if not a > 0.0:
         return 0.0
@@ -469,7 +466,7 @@ def deviance_move(power, p, y, a):
     k = power - 1.0 if gap < 0.0 else 2.0 - power
     log_x = -abs(gap)
     log_step = log_time - k * max(log_x, -1e300)
-    if log_step < -18.0:  # the first step is all, to rounding
+    if log_step < -18.0:  # so short that one explicit step is exact to rounding
         way = math.exp(log_step) * -math.expm1(log_x)
         return math.copysign(min(way, -log_x), -gap)
     half_sum, half_rest = series_from_0(k, 0.5, 0.5**k), series_from_1(k, 0.5)
@@ -498,7 +495,7 @@ def deviance_move(power, p, y, a):
 
 
 def closed_move(g, time):
-    """``log(e^-time + e^g (1 - e^-time))``: the way of `deviance_move`, but for its sign, at the powers 1 and 2."""
+    """``log(e^-time + e^g (1 - e^-time))``: the `deviance_move` at the powers 1 and 2, up to its sign."""
     gone = -math.expm1(-time)
     if gone == 0.0:
         return 0.0
@@ -512,7 +509,7 @@ def closed_move(g, time):
 
 
 def series_from_0(k, x, power):
-    """The integral of ``x^(k-1) / (1 - x)`` from 0 on, by the ``power`` ``x^k``; see `deviance_move`."""
+    """Integral of ``x^(k-1) / (1 - x)`` from 0 on, for ``power = x^k``; see `deviance_move`."""
     total = 0.0
     for j in range(N_TERMS):
         total += power / (j + k)
@@ -521,7 +518,7 @@ def series_from_0(k, x, power):
 
 
 def series_from_1(k, left):
-    """By how much more than ``-log(left)`` the integral falls from 1 on, but for a constant, at ``x = 1 - left``."""
+    """How far the integral is below ``-log(left)`` at ``x = 1 - left``, up to a constant."""
     total, term = 0.0, 1.0
     for j in range(N_TERMS):
         term *= (1.0 - k + j) / (j + 1.0) * left
@@ -530,13 +527,13 @@ def series_from_1(k, left):
 
 
 def soft_move(p, y, a):
-    """How far ``p`` comes in the time ``a`` by ``dp/da = -Log().gradient(p, y)`` of a soft label; of numbers.
+    """Move of ``p`` in the time ``a`` under ``dp/da = -Log().gradient(p, y)``, for a soft label; for numbers.
 
-    With the share ``s`` of the class towards which it goes, its distance ``g`` from ``log(s / (1 - s))``, where the
-    loss is least, becomes less by the way ``d`` in the time that ``(1 - s) g + log(1 - e^-g)`` takes to become less by
-    ``s (1 - s) a``. Beyond ``g = log 2`` Halley's method finds ``d``, from the lesser of two bounds, as in `Log.move`.
-    Nearer, with ``u`` for what ``-log(1 - e^-g)`` gains, that is ``u + (1 - s) log(1 + (e^g - 1) (1 - e^-u))``, which
-    is concave in ``u`` and all but linear: Newton's method, from below.
+    ``s`` is the share of the class towards which ``p`` moves, and ``g`` its distance from ``log(s / (1 - s))``, where
+    the loss is least. In the time ``a``, ``(1 - s) g + log(1 - e^-g)`` falls by ``s (1 - s) a``, and ``g`` by the move
+    ``d``. Beyond ``g = log 2``, Halley's method finds ``d`` from the lesser of two bounds, as in `Log.move`. Nearer,
+    let ``u`` be the increase of ``-log(1 - e^-g)``. The fall is then ``u + (1 - s) log(1 + (e^g - 1) (1 - e^-u))``,
+    which is concave in ``u`` and almost linear; Newton's method solves it from below.
     """
     share, other = 0.5 * (1.0 + y), 0.5 * (1.0 - y)
     gap, sign = math.log(share) - math.log(other) - p, 1.0
@@ -580,7 +577,7 @@ _each_soft_move = np.vectorize(lambda p, y, a: soft_move(p, y, a) if abs(y) < 1.
 
 
 def _by_name(*losses: type[Loss]) -> dict[str, type[Loss]]:
-    """Losses by their names."""
+    """Losses by name."""
     return {loss.name: loss for loss in losses}
 
 

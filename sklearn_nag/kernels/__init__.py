@@ -1,7 +1,7 @@
 """The update kernel: a state and rows go in, a changed state and progressive predictions come out.
 
-Kernels know arrays and losses and nothing else. Each family of learners is a folder with three files: its rule and
-state, its rows in NumPy, which define it, and the same compiled by Numba. `sklearn_nag.set_config` chooses which runs.
+Kernels know only arrays and losses. Each family of learners is a folder with three files: its rule and state, its rows
+in NumPy, which define it, and the same compiled by Numba. `sklearn_nag.set_config` chooses which of them runs.
 """
 
 from functools import partial
@@ -65,18 +65,18 @@ __all__ = [
 
 
 def new_state(rule, n_features, is_sparse=False):
-    """State before the first row, for a rule of any family and rows that are sparse or not."""
+    """State before the first row, for a rule of any family."""
     kind = PlacedState if is_sparse and is_placed(rule, n_features) else rule.State
     return kind.new(rule, n_features)
 
 
 def adopt(state, rule):
-    """Let a model go on by another rule of its family.
+    """Let a model go on with another rule of its family.
 
     Raises
     ------
     ValueError
-        For a rule that needs other arrays than the model has.
+        For a rule of another family, or one that needs other arrays.
     """
     if rule is state.rule:
         return
@@ -87,17 +87,17 @@ def adopt(state, rule):
 
 
 def mix(mixture, losses, noise=None, row_weights=None, kept=None):
-    """Let a `Mixture` play rows and suffer their losses; return the shares as `Mixture.play` does."""
+    """Let a `Mixture` play rows and suffer their losses; return the shares."""
     return _shares("play", mixture, losses, noise, row_weights, kept)
 
 
 def blend(mixture, forecasts, loss, row_weight, kept=None):
-    """Let a `Mixture` blend forecasts, and suffer for it; return the shares as `Mixture.blend` does."""
+    """Let a `Mixture` blend forecasts and suffer the loss; return the shares."""
     return _shares("blend", mixture, forecasts, loss, row_weight, kept)
 
 
 def _shares(method, mixture, values, *others):
-    """What a method of a mixture returns, by the kernel that runs."""
+    """Call a method of a mixture in the chosen backend."""
     check_mixture("the mixture", mixture, *(values.shape[1:] if values.ndim == 3 else (1, values.shape[1])))
     if values.shape[-1] == 1:
         return np.ones_like(values)
@@ -149,7 +149,7 @@ def undo(state, loss, named=None):
     Undo
         It has `restore`, `end` and `model`.
     """
-    if state.rule.forgets and not (state.rule.fades_on_the_way and runs_compiled(loss)):  # as all columns fade then
+    if state.rule.forgets and not (state.rule.fades_on_the_way and runs_compiled(loss)):  # because all columns fade
         named = None
     return state.undo(named)
 
@@ -207,7 +207,7 @@ def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None
         learn_rows = partial(nag.learn_and_mix, learn_by, tells, mix)
     elif state.rule.forgets:
         learn_rows = state.rule.family.fading(learn_rows, _multiply(compiled), state.rule, compiled)
-    elif compiled:  # which alone releases the GIL
+    elif compiled:  # only compiled code releases the GIL
         learn_rows = over_threads(learn_rows, state, X, n_jobs)
     if not compiled:
         learn_rows = told_when_long(learn_rows)
@@ -228,17 +228,17 @@ def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None
 
 
 def _multiply(compiled):
-    """`Columns.multiply`, or the same compiled."""
+    """`Columns.multiply`, or its compiled version."""
     return imported(__name__, "compiled.fading").multiply if compiled else Columns.multiply
 
 
 def _learn_lifted(learn_rows, state, loss, X, y, sample_weight, order, predictions):
-    """Learn rows of positive weight, with the targets lifted from the first row on that needs it."""
+    """Learn rows of positive weight, and lift the targets from the first row that needs it."""
     has_unit = state.rule.target_unit and not state.rule.log_link
     if has_unit and state.t == 0:
         state.lift_small(y[:1] if order is None else y[order[:1]])
     first = state.first_too_large(y) if has_unit else None
-    if first is not None and order is not None:  # among the rows that are learnt
+    if first is not None and order is not None:  # now only among the rows that are learnt
         first = state.first_too_large(y[order])
     if first is not None:
         order = np.arange(len(y)) if order is None else order
@@ -295,7 +295,7 @@ def merge(states, base=None, **options):
 
 
 def check_can_be_merged(rule):
-    """Raise unless models by this rule can be merged: ValueError where they forget, else NotImplementedError."""
+    """Raise NotImplementedError if the family cannot merge models, or ValueError if models of this rule forget."""
     if rule.family.merge is None:
         raise NotImplementedError("let one model learn all rows, or take NAG")
     if rule.forgets:

@@ -1,4 +1,4 @@
-"""Which backend runs: NumPy, or Numba where it is installed."""
+"""Choice of the backend: NumPy, or Numba if it is installed."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ Kernel = Literal["auto", "numpy", "numba"]
 KERNELS = get_args(Kernel)
 ENVIRONMENT = "SKLEARN_NAG_KERNEL"
 
-LONG = 5.0  # seconds of learning in NumPy after which it is worth a word that Numba would be faster
-TOLD_AFTER = 4096  # rows; between so many the time is looked at
+LONG = 5.0  # seconds of learning in NumPy after which a message says that Numba would be faster
+TOLD_AFTER = 4096  # rows between two readings of the clock
 logger = logging.getLogger("sklearn_nag")
-_spent = {"seconds": 0.0, "told": False}  # by learning in NumPy for want of Numba
+_spent = {"seconds": 0.0, "told": False}  # by learning in NumPy because Numba is missing
 
 _chosen = {"kernel": None}  # for the process, by set_config
 _context = ContextVar("sklearn_nag_kernel", default=None)  # for a block of code, by config_context
@@ -83,17 +83,17 @@ def get_config() -> dict[str, str]:
 
 
 def _kernel():
-    """Which kernel is chosen."""
+    """Name of the kernel to use, possibly ``"auto"``."""
     return chosen() or _checked(os.environ.get(ENVIRONMENT) or "auto", ENVIRONMENT)
 
 
 def chosen():
-    """The kernel that is chosen here, or None: for `run_by`, as other threads and processes do not know."""
+    """Kernel chosen here, or None, to give to `run_by`; other threads and processes do not know it."""
     return _context.get() or _chosen["kernel"]
 
 
 def run_by(kernel, function, *arguments):
-    """Call a function by a kernel that was `chosen` elsewhere."""
+    """Call a function with a kernel that was `chosen` elsewhere."""
     with config_context(kernel=kernel):
         return function(*arguments)
 
@@ -133,28 +133,28 @@ def config_context(*, kernel: Kernel | None = None) -> Iterator[None]:
 
 @cache
 def imported(package, name):
-    """A module of the kernels that may need Numba; found once, as small calls are many."""
+    """Module of the kernels that may need Numba; cached because small calls are frequent."""
     return importlib.import_module(f"{package}.{name}")
 
 
 def backend(rule, compiled):
-    """Return ``numba_rows`` of the rule's family where it is to be ``compiled``, else ``numpy_rows``."""
+    """Return ``numba_rows`` of the rule's family if ``compiled``, else ``numpy_rows``."""
     return imported(rule.family.package, "numba_rows" if compiled else "numpy_rows")
 
 
 def runs_compiled(loss):
-    """Whether rows are learnt in compiled code: by choice, and if the loss has such code."""
+    """Whether rows are learnt in compiled code: it is chosen, and the loss has such code."""
     return is_compiled() and loss.name in imported(__package__, "compiled.losses").CODES
 
 
 def is_compiled():
-    """Whether compiled code is what is chosen."""
+    """Whether compiled code is chosen."""
     kernel = _kernel()
     return kernel == "numba" or (kernel == "auto" and _has_numba())
 
 
 def told_when_long(learn_rows):
-    """``learn_rows``, which says once, after `LONG` in all, how to learn faster, where Numba is wanted but missing."""
+    """``learn_rows`` that says once, after `LONG` in all, how to learn faster, if Numba is wanted but missing."""
     if is_compiled() or get_config()["kernel"] == "numpy":
         return learn_rows
 
@@ -170,7 +170,7 @@ def told_when_long(learn_rows):
 
 
 def _tell_when_long(seconds):
-    """Add to the time that learning in NumPy has taken."""
+    """Add to the time spent learning in NumPy; log the message once it is long."""
     _spent["seconds"] += seconds
     if _spent["seconds"] > LONG and not _spent["told"]:
         _spent["told"] = True
@@ -182,14 +182,14 @@ def _tell_when_long(seconds):
 
 
 def told_of_compiling(tell):
-    """A ``with`` block in which ``tell`` is given a sentence before code is compiled, which takes seconds."""
+    """Context in which ``tell`` is given a sentence before code is compiled, which takes seconds."""
     if not is_compiled():
         return nullcontext()
     return imported(__package__, "compiled.cache").tell_of_compiling(tell)
 
 
 def kept_code():
-    """Where compiled code is kept, None if nowhere; how many files there are, and how many bytes they have."""
+    """Where compiled code is stored (None if nowhere), the number of files, and their size in bytes."""
     return imported(__package__, "compiled.cache").kept()
 
 

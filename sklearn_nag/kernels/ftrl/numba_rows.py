@@ -1,4 +1,4 @@
-"""The updates of `numpy_rows` as compiled loops, held equal to them by test."""
+"""The updates of `numpy_rows` as compiled loops; tests check that both agree."""
 
 from __future__ import annotations
 
@@ -49,16 +49,16 @@ from .rule import Rule, fading_powers
 
 REGULARIZERS = ("proximal", "l2", "entropy")
 PROXIMAL, L2, ENTROPY = range(3)
-N, AGE, FADED = 2, 3, 4  # further entries of ``clock``; the last is read by `factor_due`
+N, AGE, FADED = 2, 3, 4  # further entries of ``clock``; `factor_due` reads the last
 # Rows below the fields of a table; each head has its own last one.
 SCRATCH = ("x", "z", "size", "inverse", "metric", "key", "other", "v")
 
 
 @fast
 def normalise(table, f, i, moved, roots, are_rare):
-    """Fill ``size``, the scale of eight columns, and ``z = x / s``; return the squares of the latter.
+    """Fill ``size``, the scale of eight columns, and ``z = x / s``; return the squares of ``z``.
 
-    ``inverse`` holds ``1 / size`` for "max" where rows are not centred: filled by the caller.
+    For "max" without centring, the caller has filled ``inverse`` with ``1 / size``.
     """
     x, squares = moved
     if NORM >= RMS:  # or "auto"
@@ -94,7 +94,7 @@ def normalise_row(table, f, rule, clock, before, c, bias, rare, n):
 
 @fast
 def play_quadratic(table, f, k, rule, factor, growth, bias, n):
-    """As `rule.quadratic_leader`, of one head; return its prediction, but for the length of rows."""
+    """As `rule.quadratic_leader`, for one head; return its prediction times the length of rows."""
     p, inverse_eta = eight(0.0), 1.0 / rule.eta
     for i in range(0, n, WIDTH):
         own, z, size = lane(bias - i), load(table, f.weight + k, i), load(table, f.size, i) * factor
@@ -112,7 +112,7 @@ def play_quadratic(table, f, k, rule, factor, growth, bias, n):
 
 @strict_slow
 def play_bounded(table, f, k, length, unit, target_lift, n):
-    """Cut what `play_quadratic` has left off at its bounds, and return the prediction."""
+    """Clip what `play_quadratic` has left to its bounds, and return the prediction."""
     p, rest = 0.0, target_lift / (unit if unit > 0.0 else 1.0)
     for i in range(n):
         v = table[f.v + k, i]
@@ -128,7 +128,7 @@ def play_bounded(table, f, k, length, unit, target_lift, n):
 
 @slow
 def play_constrained(table, f, k, rule, length, bias, width):
-    """Project what `play_quadratic` has left on the set of the rule, and return the prediction."""
+    """Project what `play_quadratic` has left onto the set of the rule, and return the prediction."""
     inner, p = width - 1 if bias >= 0 else width, 0.0
     for i in range(inner):
         table[f.metric, i] = 1.0
@@ -140,7 +140,7 @@ def play_constrained(table, f, k, rule, length, bias, width):
 
 @slow
 def play_entropy(table, f, k, rule, factor, growth, bias, width):
-    """As `play_quadratic`, where weights share their sum."""
+    """As `play_quadratic`, for weights that share their sum."""
     inner = width - 1 if bias >= 0 else width
     rate, top = -rule.eta / growth, -np.inf
     for i in range(inner):
@@ -170,14 +170,14 @@ def play_entropy(table, f, k, rule, factor, growth, bias, width):
 
 @fast
 def growth_of_root(root, gradient, power, inverse):
-    """As `numpy_rows.growth_of_root`, of a gradient that is lifted by ``power``, the inverse of ``inverse``."""
+    """As `numpy_rows.growth_of_root`, for a gradient lifted by ``power``, whose inverse is ``inverse``."""
     near, squared = minimum(root * power, FAR), gradient * gradient
     return squared / (sqrt(near * near + squared) + near + TINY) * inverse
 
 
 @fast
 def add_row(table, f, k, rule, slope, n):
-    """Add the gradient of one head to the sums that its weights are made of."""
+    """Add the gradient of one head to the sums that determine its weights."""
     if REGULARIZER != PROXIMAL:
         for i in range(0, n, WIDTH):
             store(table, f.weight + k, i, load(table, f.weight + k, i) + slope * load(table, f.x, i))
@@ -196,7 +196,7 @@ def add_row(table, f, k, rule, slope, n):
 def predict(table, heads, f, rule, model, clock, c, bias, rare, width, n):
     """Play the leader of each head, and suffer its losses."""
     before = clock[T]
-    if FADES_ON_THE_WAY and HAS_TARGET_UNIT and not OF_RATE:  # as it is read from a model that has faded
+    if FADES_ON_THE_WAY and HAS_TARGET_UNIT and not OF_RATE:  # read here, because the model may have faded
         for k in range(rule.n_targets):
             heads[UNIT, k] = model.target[SPREAD, k] / np.sqrt(max(before, TINY))
     clock[T] += c
@@ -218,7 +218,7 @@ def predict(table, heads, f, rule, model, clock, c, bias, rare, width, n):
 
 @fast
 def step(table, heads, f, rule, model, clock, c, bias, width, n):
-    """Add the row to the sums that weights are made of."""
+    """Add the row to the sums that determine the weights."""
     for k in range(rule.n_targets):
         slope = c * heads[GRADIENT, k]
         if slope != 0.0:
@@ -227,13 +227,13 @@ def step(table, heads, f, rule, model, clock, c, bias, width, n):
 
 @fast
 def due(rule, clock, c):
-    """By what all fades after a row of weight ``c``."""
+    """Factor by which all fades after a row of weight ``c``."""
     return factor_due(clock, AGE, rule.fades, c)
 
 
 @fast
 def fade(table, n, f, rule, model, clock, factor, unseen):
-    """As `rule.fade`, of dense rows."""
+    """As `rule.fade`, for dense rows."""
     if FADES_ON_THE_WAY:
         fade_table(table, n, model.fading, factor, 1.0)
         clock[T] *= factor
@@ -244,14 +244,14 @@ def fade(table, n, f, rule, model, clock, factor, unseen):
 learn_dense, learn_sparse = bind(__name__, predict=predict, step=step, due=due, fade=fade)
 
 
-# -- from arrays and names to what compiled code takes
+# -- from arrays and names to arguments of compiled code
 
 
 Fields = layout_of(__name__, Rule, SCRATCH)
 
 
 class Model(NamedTuple):
-    """What rows read, or change, of a model of this family alone."""
+    """What rows read or change of a model, in this family alone."""
 
     loss: CompiledLoss
     losses: np.ndarray
@@ -260,7 +260,7 @@ class Model(NamedTuple):
 
 
 class CompiledRule(NamedTuple):
-    """What rows read of a `Rule`, without names and without heads."""
+    """What rows read of a `Rule`, without names and heads."""
 
     n_targets: int
     shrinks: bool
@@ -276,8 +276,8 @@ class CompiledRule(NamedTuple):
     clip: int
     constraint: int
     bound: float
-    fades: float  # how often all fades for a weight of 1
-    begins: float  # the share of the rows above which a column becomes frequent
+    fades: float  # number of fadings for a weight of 1
+    begins: float  # share of the rows above which a column becomes frequent
 
 
 def learn_rows(state, loss, *rows):
@@ -303,7 +303,7 @@ def learn_rows(state, loss, *rows):
 
 @lru_cache
 def compiled_rule(rule, code, bound):
-    """`CompiledRule` of a rule with such a set, of which a box is none, and its radius."""
+    """`CompiledRule` of a rule and of what `compiled_constraint` returns."""
     named = ("shrinks", "clip", "constraint", "bound", "fades")
     values = {name: getattr(rule, name) for name in CompiledRule._fields if name not in named}
     values |= {"shrinks": rule.shrinks_rows(), "clip": compiled_clip(rule), "fades": fades_per_weight(rule)}
@@ -312,14 +312,14 @@ def compiled_rule(rule, code, bound):
 
 @lru_cache
 def compiled_fading(rule, shared, per_head):
-    """How a table with such fields fades."""
+    """How a table with these fields fades."""
     powers = {name: (power, 0.0) for name, power in fading_powers(rule).items()}
     return fading_by(rows_of_fields(shared, per_head, rule.n_heads, rule.sharing), powers)
 
 
 @lru_cache
 def compiled_constants(rule, loss):
-    """What code is compiled for, of a rule and a class of losses, for dense rows, where some may be rare if ever."""
+    """Constants of a rule and a class of losses, for dense rows, with rare columns if there can ever be any."""
     return constants_of(
         regularizer=REGULARIZERS.index(rule.regularizer),
         has_constraint=rule.projected,

@@ -1,4 +1,4 @@
-"""The definition, in NumPy, of the updates that follow the regularised leader."""
+"""The updates that follow the regularised leader, as NumPy defines them."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from ..vectorized.columns import running, squared_lengths, visits
 from ..vectorized.targets import clip_played, suffer
 from .rule import leader, mean_length
 
-FAR = 2.0**500  # a root that is so many times larger than a gradient does not grow
+FAR = 2.0**500  # a root this many times larger than a gradient does not grow
 
 
 def learn_rows(state, loss, X, y, sample_weight, order, predictions):
@@ -17,7 +17,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
 
 
 def _play_and_learn(state, columns, loss, inputs, target_rows, c, played):
-    """For each row: find the leader, play it, and add the row to the sums that it is made of."""
+    """For each row: find the leader, play it, and add the row to the sums that determine it."""
     rule = state.rule
     N = running(np.add, state.N, c * squared_lengths(inputs))
     for i, own in visits(columns, inputs):
@@ -39,7 +39,7 @@ def _play_and_learn(state, columns, loss, inputs, target_rows, c, played):
 
 
 def growth_of_root(root, slope, x):
-    """``sqrt(root^2 + (slope x)^2) - root``, whose squares are taken in range."""
+    """``sqrt(root^2 + (slope x)^2) - root``, with squares in range."""
     power = lift(np.abs(slope))
     near = np.minimum(root * power, FAR)
     gradient = slope * power * x

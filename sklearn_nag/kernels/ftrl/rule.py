@@ -1,14 +1,14 @@
 """Follow the regularised leader: its rules, its models, and the weights they play.
 
 Notation (papers: McMahan et al., "Ad click prediction: a view from the trenches", KDD 2013; Xiao, "Dual averaging
-methods for regularized stochastic learning and online optimization", JMLR 11, 2010; Kivinen and Warmuth,
-"Exponentiated gradient versus gradient descent for linear predictors", 1997). ``g`` is a derivative of the loss by the
+methods for regularized stochastic learning and online optimization", JMLR 11, 2010; Kivinen and Warmuth, "Exponentiated
+gradient versus gradient descent for linear predictors", 1997). ``g`` is the derivative of the loss with respect to the
 prediction, ``z`` the sum that McMahan et al. call so, ``n`` their sum of squared gradients.
 
 The algorithms run on ``x / a``, with weights ``v`` in units of the target. The size ``a`` of a column is its scale
-``s`` times ``sqrt(N / t)``, which gives the rows ``x / a`` the mean square length 1; for the entropy ``s`` itself.
-What is kept is in the unit of ``g x``: ``z`` over ``a`` and ``root``, the root of ``n``, over ``a`` are those of the
-printed algorithm, so nothing has to change where ``a`` does, as ``v`` of the past keeps its meaning.
+``s`` times ``sqrt(N / t)``, so that the mean square length of rows ``x / a`` is 1; for the entropy, it is ``s``. What
+is stored is in the unit of ``g x``: ``z`` and ``root``, the root of ``n``, become those of the printed algorithm when
+divided by ``a``. So they need not change with ``a``, because past ``v`` keep their meaning.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ..state.lifts import LARGEST, positive
 from ..state.model import LinearState
 from ..state.rule import OneHeadRule
 
-# What is kept of each column; `State` says what weights are.
+# Fields of each column; `State` says what weights are.
 FIELDS = (
     *INPUTS,
     WEIGHT._replace(lift_power=once),
@@ -51,17 +51,17 @@ class Rule(OneHeadRule):
     power_t : float
         The learning rate falls as ``t ** -power_t``, for the other two.
     l1, l2 : float
-        The regulariser has ``l1 |v|_1 + l2 |v|^2 / 2`` besides; not for "entropy".
+        Adds ``l1 |v|_1 + l2 |v|^2 / 2`` to the regulariser; not for "entropy".
     radius : float
         Sum of the sizes of the weights, for "entropy".
     positive : bool
         Whether weights are not negative, for "entropy".
     half_life : float
-        After rows of how much weight what was learnt counts half; infinite for never.
+        Total weight of rows after which what was learnt counts half; infinite for never.
     named_clearly : bool
-        As that of NAG.
+        See `LinearRule`.
     constraint : set of `sklearn_nag.constraints` or None
-        Where ``u`` of the features is held, in units of the target, for "l2"; or a `Box`, which holds weights in raw
+        Set in which ``u`` of the features must stay, in units of the target, for "l2"; or a `Box` of weights in raw
         units, also for "proximal".
     """
 
@@ -86,13 +86,13 @@ class Rule(OneHeadRule):
 
     @property
     def lazy(self):
-        """The weights of "entropy" share their sum, and others a constraint, so each row changes all of them."""
+        """Whether a row leaves other columns alone; not if weights share their sum ("entropy") or a constraint."""
         of_all = self.regularizer == "entropy" or self.projected
         return (self.selective or not self.centred) and not of_all
 
     @property
     def columnwise(self):
-        """Whether the weight of a column that is not centred is a function of what is kept for it."""
+        """As `lazy`; see `LinearRule`."""
         return self.lazy
 
     def shrinks_rows(self):
@@ -104,7 +104,7 @@ class Rule(OneHeadRule):
 class State(LinearState):
     """A model that follows the regularised leader.
 
-    ``columns.weight`` holds ``z``: the sum of ``g x``, less that of ``sigma v`` for "proximal"; ``columns.root`` the
+    ``columns.weight`` is ``z``: the sum of ``g x``, minus that of ``sigma v`` for "proximal". ``columns.root`` is the
     root of the sum of ``(g x)^2``.
 
     Attributes
@@ -118,7 +118,7 @@ class State(LinearState):
     N: float = 0.0
 
     def relift_targets(self, factor):
-        """Multiply by ``factor`` the targets and what has their unit: for losses of degree 2, sums of gradients."""
+        """As for any model; for losses of degree 2, also sums of gradients."""
         super().relift_targets(factor)
         if self.rule.degree == 2:
             self.columns = self.columns.copy()  # a call that is undone goes back to the old ones
@@ -129,7 +129,7 @@ class State(LinearState):
     def unit_free_weight(self):
         """``u`` to predict with, in units of the target: that of the next row, which minimises the regularised loss.
 
-        It is 0 for a column that has no scale yet, where weights do not begin at 0 (``positive``, a simplex).
+        It is 0 for a column that has no scale yet, even if weights do not begin at 0 (``positive``, a simplex).
         """
         length, size = mean_length(self.rule, self.N, self.t), self.size()
         with np.errstate(all="ignore"):
@@ -141,22 +141,22 @@ Rule.State = State
 
 
 def mean_length(rule, N, t):
-    """Root of the mean square length of the rows ``x / s``; 1 where they are not divided by it."""
+    """Root of the mean square length of the rows ``x / s``; 1 if they are not divided by it."""
     return np.sqrt(N / t) if rule.shrinks_rows() and N > 0 else 1.0
 
 
 def leader(rule, columns, size, t, unit, length, target_lift):
     """Weights ``v``, of shape (n_heads, n_columns), that minimise the regularised sum of losses.
 
-    ``columns`` has the sums of the rows before, ``t`` is their total weight, ``size`` is ``a``, lifted, ``length`` is
-    `mean_length`, and ``unit``, of shape (n_heads,), and ``target_lift`` are those of the targets.
+    ``columns`` has the sums of rows of total weight ``t``. ``size`` is ``a``, lifted; ``length`` is `mean_length`;
+    ``unit``, of shape (n_heads,), and ``target_lift`` are those of the targets.
     """
     z, sizes = columns.weight, size
     size = size * (unit ** (rule.degree - 1))[:, None]
-    growth = min(np.float_power(max(t, 1.0), rule.power_t), LARGEST)  # as a power of Python's would be an error
+    growth = min(np.float_power(max(t, 1.0), rule.power_t), LARGEST)  # a power in Python would raise an error
     if rule.regularizer != "entropy":
         v = quadratic_leader(rule, z, columns.root, size, growth)
-        if rule.bounded:  # what is minimised is a sum over the weights, each term of which is convex
+        if rule.bounded:  # weights separately: what is minimised is a sum of convex terms
             factor = sizes / columns.lift * target_lift / positive(unit)[:, None]
             return np.clip(v, *columns.ends(factor)) + 0.0
         if rule.constraint is not None:  # all weights have the same curvature
@@ -171,13 +171,13 @@ def leader(rule, columns, size, t, unit, length, target_lift):
 
 
 def quadratic_leader(rule, z, root, size, growth):
-    """As `leader`, where the regulariser is a square and, by the weights' L1 norm, leaves zeros."""
+    """As `leader`, for a quadratic regulariser with an L1 norm, which leaves zeros."""
     l1, l2 = rule.l1 * size, rule.l2 * size
     if rule.intercept:
         l1[:, -1] = l2[:, -1] = 0.0
     beyond = np.maximum(np.abs(z) - l1, 0.0)
     strength = (size * growth if root is None else size * rule.beta + root) / rule.eta + l2
-    return np.where(strength > 0, -np.copysign(beyond, z) / positive(strength), 0.0) + 0.0  # which has no -0
+    return np.where(strength > 0, -np.copysign(beyond, z) / positive(strength), 0.0) + 0.0  # turns -0 into 0
 
 
 def entropy_leader(rule, z, size, growth):
@@ -193,12 +193,12 @@ def entropy_leader(rule, z, size, growth):
     return rule.radius * ((up - down) / np.add.reduce(up + down, axis=1, keepdims=True))
 
 
-# -- half-lives: what is followed is the leader of the losses of late. All that is kept is sums over rows, of gradients
-# among others, so it is the definition itself that fades; see `state.fading`
+# -- half-lives: follows the leader of recent losses. All that is stored is sums over rows, of gradients among others,
+# so the definition itself fades; see `state.fading`
 
 
 def fading(learn_rows, multiply, rule, compiled):
-    """As `sklearn_nag.kernels.state.rule.Family` has it; compiled loops for dense rows fade on their way."""
+    """As in `sklearn_nag.kernels.state.rule.Family`; compiled loops for dense rows fade within the loop."""
     stopping = partial(learn_and_fade, learn_rows, partial(fade, multiply))
     if not compiled:
         return stopping
@@ -211,12 +211,12 @@ def fading(learn_rows, multiply, rule, compiled):
 
 
 def fading_powers(rule):
-    """By which powers of what sums over rows are multiplied by fields are, by name; ``root`` is the root of a sum."""
+    """Powers of the factor of sums over rows that multiply fields, by name; ``root`` is the root of a sum."""
     return {field.name: 1.0 for field in rule.FIELDS if field.fades} | {"weight": 1.0, "root": 0.5}
 
 
 def fade(multiply, state, factor):
-    """Multiply by ``factor``, at most 1, whatever is a sum over rows."""
+    """Multiply all sums over rows by ``factor``, at most 1."""
     columns, rule = state.columns, state.rule
     multiply(columns, {name: factor**by for name, by in fading_powers(rule).items() if name in columns.names})
     fade_rows(state, factor)

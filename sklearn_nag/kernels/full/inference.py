@@ -1,6 +1,6 @@
-"""What least squares tell of their own uncertainty, where errors are independent and normal, with one variance.
+"""The uncertainty of least squares, if errors are independent and normal with one variance.
 
-``y = x^T w + error``; the estimate has the covariance ``sigma^2 S^-1``, the error of a prediction the variance
+``y = x^T w + error``; the estimate has the covariance ``sigma^2 S^-1``, and the error of a prediction the variance
 ``sigma^2 (1 + x^T S^-1 x)``. Weights of rows count as numbers of rows.
 """
 
@@ -15,13 +15,13 @@ from ..vectorized.leverage import beyond
 
 
 def _known(state):
-    """The columns that have a weight of their own, and the factor on these."""
+    """Columns that have their own weight, and the factor on these."""
     known = np.flatnonzero(np.diag(state.factor) != 0.0)
     return known, state.factor[np.ix_(known, known)]
 
 
 def _whitened(state, X, known, factor):
-    """Rows ``x`` as the columns of the model have them, and the ``z`` with ``x = factor^T z`` in the known columns."""
+    """Rows ``x`` as the model's columns have them, and ``z`` with ``x = factor^T z`` in the known columns."""
     columns = state.columns
     x = np.ones((len(X), columns.lift.size))
     x[:, : X.shape[1]] = X
@@ -43,7 +43,7 @@ def excess_leverage(state, X):
 
 
 def spread_of_errors(state):
-    """Standard deviations of the errors, lifted, and their degrees of freedom; infinite where there are none."""
+    """Standard deviations of the errors, lifted, and degrees of freedom; infinite if there are none of these."""
     freedom = state.t - len(_known(state)[0])
     return np.where(freedom > 0.0, state.residual / np.sqrt(freedom), np.inf), freedom
 
@@ -51,7 +51,7 @@ def spread_of_errors(state):
 def standard_errors(state, n_features):
     """Standard errors of the weights in raw units, for each target and feature.
 
-    NaN for features that depend on those before them, infinite where there are no degrees of freedom.
+    NaN for features that depend on earlier ones; infinite without degrees of freedom.
     """
     known, factor = _known(state)
     of_columns = np.full(state.columns.lift.size, np.nan)
@@ -63,9 +63,9 @@ def standard_errors(state, n_features):
 
 
 def interval_widths(state, X, coverage):
-    """Half-widths of intervals for targets that are still to come (Student's t), for each row, target and coverage.
+    """Half-widths of intervals for future targets (Student's t), for each row, target and coverage.
 
-    Infinite where there are no degrees of freedom, and for rows that are not in the span of those learnt.
+    Infinite without degrees of freedom, and for rows outside the span of those learnt.
     """
     known, factor = _known(state)
     with np.errstate(all="ignore"):

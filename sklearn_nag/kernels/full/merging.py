@@ -1,10 +1,10 @@
-"""One model of several: invariance under every linear map of the features.
+"""One model from several: invariance under every linear map of the features.
 
 ``S`` is a sum over rows, so factors are stacked and factored again, without forming ``S``. What models learnt after a
-common start has ``S - S_start``, whose factor follows from orthogonal maps, too. For least squares ``h`` is such a sum
+common start has ``S - S_start``, whose factor also follows from orthogonal maps. For least squares, ``h`` is such a sum
 as well, and ``q`` goes through the same maps: the merged model is what one model is after all rows. With the potential,
 as in `coordinatewise`, the functions that models play are averaged, and ``q`` becomes what plays the average. No linear
-map of the rows changes the merged model, even where some models have seen rows outside of the span of others'.
+map of the rows changes the merged model, even if some models have seen rows outside the span of others'.
 """
 
 from functools import partial
@@ -18,7 +18,7 @@ from .rule import solve
 
 
 def merge(states, base):
-    """As `sklearn_nag.kernels.merge`, of models by the same rule."""
+    """As `sklearn_nag.kernels.merge`, for models of the same rule."""
     exact = states[0].rule.update == "least_squares"
     how = {"move_origin": _move_rows, "move_targets": _move_values} if exact else {"move_origin": _unfold}
     with np.errstate(all="ignore"):
@@ -30,22 +30,23 @@ def merge(states, base):
 
 
 def _move_rows(state, move):
-    """Count columns from another origin: the factor, triangular no longer, has a constant column as the rows do."""
+    """Count columns from another origin; the factor, then no longer triangular, has a constant column as rows do."""
     state.columns.deviation += np.abs(move)
     state.factor += np.outer(state.factor[:, -1], move)
 
 
 def _move_values(state, origin):
-    """Count the targets of least squares from another origin: ``h`` changes by a multiple of the constant column's."""
+    """Count the targets of least squares from another origin; ``h`` changes by a multiple of the constant column's."""
     if state.rule.intercept and state.t > 0:
         state.columns.weight += np.outer(state.targets.origin - origin, state.factor[:, -1])
     move_targets(state, origin)
 
 
 def _unfold(state, move):
-    """Put the weights, last and averaged, in place of what the factor makes of them; count from another origin.
+    """Store the weights and their average themselves, not relative to the factor; count columns from another origin.
 
-    The factor is triangular no longer. Its constant column is that of the rows: that is what a move does to them.
+    The factor is then no longer triangular. Its constant column is that of the rows, so a move changes it as it does
+    rows.
     """
     columns, factor = state.columns, state.factor
     columns.weight *= state.potential()[:, None]
@@ -56,11 +57,11 @@ def _unfold(state, move):
 
 
 def _merge_sums(parts, exact):
-    """Set the factor of the merged model and, with ``exact``, ``q``."""
+    """Set the factor of the merged model and, if ``exact``, ``q``."""
     merged, base, everyone = parts.merged, parts.base, [*parts.states, parts.base]
     merged.largest_gradient[:] = np.max([state.largest_gradient for state in everyone], axis=0)
     merged.largest_weight = max(state.largest_weight for state in everyone)
-    # A row adds x^T S^+ x, which falls as 1 / t: what one model would have grows with the logarithm of the rows.
+    # A row adds x^T S^+ x, which falls as 1 / t: the sum of one model would grow with the logarithm of the rows.
     merged.Gamma[:] = np.max([state.Gamma for state in everyone], axis=0)
     heads = slice(None) if exact else slice(0)
     start = base.factor, base.columns.weight[heads]
@@ -78,7 +79,7 @@ def _merge_sums(parts, exact):
 
 
 def _merge_functions(parts):
-    """Set the average and the weights of the merged model: what plays the average of the functions that models play."""
+    """Set the average and the weights of the merged model, to play the average of the functions that models play."""
     merged = parts.merged
     rule, columns = merged.rule, merged.columns
     unit = positive(merged.unit())[:, None]
@@ -86,7 +87,7 @@ def _merge_functions(parts):
     moves = np.zeros((len(parts.states), rule.n_heads))
     if rule.intercept:
         means = np.array([mean_move(state, merged) for state in parts.states])
-        if rule.log_link:  # as the mean of what they predict is the merged model's, not that of its logarithms
+        if rule.log_link:  # the mean of what they predict is the merged model's, not that of its logarithms
             means -= parts.share @ means
         moves = means / unit[:, 0]
 
@@ -110,8 +111,8 @@ def _merge_functions(parts):
 def _merge_averages(parts, moved):
     """Average of the weights of all models, times the factor.
 
-    ``t^2 S`` is by how much the average of a model counts, `State`: what it has after ``base`` is a difference of two
-    such matrices, as is ``S``. So averages are solutions of least squares, whose sums are exact.
+    A model's average counts by ``t^2 S`` (see `State`), and what it has after ``base`` by a difference of two such
+    matrices. So averages are solutions of least squares, whose sums are exact.
     """
     merged, base = parts.merged, parts.base
 
@@ -132,11 +133,11 @@ def _merge_averages(parts, moved):
 
 
 def _extended(factor, part, q, others):
-    """Functions of a model, known for the rows that it has seen, on all rows: elsewhere they are as near to others.
+    """A model's functions on all rows: as known on the rows that it has seen, near to others elsewhere.
 
-    ``factor`` and ``part`` are the factors of all rows and of those of the model; ``q``, ``others`` and what is
-    returned are ``factor`` times weights. Of those that agree with ``q`` on the rows of the model these are nearest to
-    ``others`` in the squared differences of predictions for all rows.
+    ``factor`` is that of all rows, ``part`` that of the model's. ``q``, ``others`` and the result are ``factor`` times
+    weights. Of those that agree with ``q`` on the model's rows, the result is nearest to ``others`` in squared
+    differences of predictions for all rows.
     """
     seen = part.any(axis=1)
     if seen.sum() == factor.any(axis=1).sum():
@@ -146,22 +147,22 @@ def _extended(factor, part, q, others):
 
 
 def _collect(state, problems, values):
-    """Let rows and their values, as `_without` has them, into the empty factor of a model.
+    """Add rows and their values, as `_without` returns them, to the empty factor of a model.
 
     ``values``, rows of ``state.columns``, are set to what has the values that come with the rows of ``problems``.
     """
     stacked = np.vstack([np.hstack([rows, of_rows.T]) for rows, of_rows in problems])
     width, root = len(state.factor), np.sqrt(state.t)
-    # Rows that depend on others but for rounding get no diagonal.
+    # Rows that depend on others, except for rounding, get no diagonal entry.
     for row in np.linalg.qr(stacked, mode="r")[:width]:
         v, *_ = rotate_in(state, row[:width], root)
         values += np.outer(row[width:], v)
 
 
 def _without(problem, start):
-    """Rows and their values without those of a start, which are among them.
+    """Rows and their values without those of a start, which they include.
 
-    ``R_start = Q R`` with ``Q^T Q <= 1``. So what is left of ``R^T R`` is ``R^T (1 - Q^T Q) R``, and of ``R^T q`` it is
+    ``R_start = Q R`` with ``Q^T Q <= 1``. So the rest of ``R^T R`` is ``R^T (1 - Q^T Q) R``, and that of ``R^T q`` is
     ``R^T (q - Q^T q_start)``.
     """
     (factor, q), (start_factor, start_q) = problem, start

@@ -1,8 +1,8 @@
-"""The update of `numpy_rows` as compiled loops, held equal to it by test.
+"""The update of `numpy_rows` as compiled loops; tests check that both agree.
 
-The rotations of a row depend on no weights, so several rows are rotated into the factor together: column by column,
-and there row by row. Each number goes through the same operations in the same order as row by row, but the factor is
-read and written once for all of them. Rows are then learnt one after another.
+The rotations of a row do not depend on weights, so several rows are rotated into the factor together: column by column,
+and for each column row by row. Each number goes through the same operations in the same order as row by row, but the
+factor is read and written once for all of them. Rows are then learnt one after another.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ from ..state.model import Diverged
 from .rule import FAINT, ROUNDING, SOME, Rule
 
 POTENTIAL, LEAST_SQUARES = range(2)
-AGE, FADED = 3, 4  # further entries of ``clock``; the last is read by `factor_due`
-TOGETHER, FOUR = np.int64(8), np.int64(4)  # so many rows are rotated in together, so many of them in one loop
+AGE, FADED = 3, 4  # further entries of ``clock``; `factor_due` reads the last
+TOGETHER, FOUR = np.int64(8), np.int64(4)  # rows that are rotated in together, and those of them in one loop
 
 
 @slow
 def relift(table, f, factor, i, size):
-    """As `State.relift`, of one column."""
+    """As `State.relift`, for one column."""
     new = lift_of(size)
     ratio = min(new / table[f.lift, i], 1.0)
     table[f.lift, i] = new
@@ -57,12 +57,12 @@ def relift(table, f, factor, i, size):
 
 @strict
 def prepare(X, weights, order, step, table, f, factor, bias, rows, noise):
-    """Read the rows from ``step`` on; make them relative, as `numpy_rows.relative`, times the roots of their weights.
+    """Read the rows from ``step`` on, as `numpy_rows.relative` has them, times the roots of their weights.
 
-    ``noise`` is how far rounding may have moved them, `rule.rank_tolerance`. Where a lift has to change, the factor
-    does, in which the rows before have to be: such a row goes no further than to the first place.
+    ``noise`` is how far rounding may have moved them (`rule.rank_tolerance`). A new lift also changes the factor, which
+    must include all rows before, so a row that needs one can only be the first.
 
-    Returns how many rows these are, or 0 where a number is not finite.
+    Returns the number of rows, or 0 if a number is not finite.
     """
     n, n_rows = table.shape[1], min((order.size if order.size > 0 else X.shape[0]) - step, TOGETHER)
     for b in range(n_rows):
@@ -70,7 +70,7 @@ def prepare(X, weights, order, step, table, f, factor, bias, rows, noise):
         wrong = 0
         for i in range(X.shape[1]):
             rows[b, i] = X[row, i]
-            wrong |= not abs(rows[b, i]) <= LARGEST  # as a prediction may leave out a column
+            wrong |= not abs(rows[b, i]) <= LARGEST  # because a prediction may leave out a column
         if wrong:
             return 0
         if bias >= 0:
@@ -100,7 +100,7 @@ def prepare(X, weights, order, step, table, f, factor, bias, rows, noise):
 
 @strict
 def rotate(factor, x, i, start, b, cos, sin):
-    """Rotate row ``i`` of the factor and row ``b`` of ``x``. Loops by unsigned places become vector instructions."""
+    """Rotate row ``i`` of the factor and row ``b`` of ``x``; loops over unsigned places become vector instructions."""
     c, s = cos[b, i], sin[b, i]
     for j in range(np.uint64(start), np.uint64(factor.shape[0])):
         own, new = factor[i, j], x[b, j]
@@ -110,7 +110,7 @@ def rotate(factor, x, i, start, b, cos, sin):
 
 @strict
 def rotate_four(factor, x, i, start, b, cos, sin):
-    """`rotate` of four rows, from ``b`` on, to the bit, by one pass through the row of the factor."""
+    """`rotate` for four rows from ``b`` on, with the same bits, in one pass through the row of the factor."""
     c0, c1 = cos[b, i], cos[b + 1, i]
     c2, c3 = cos[b + 2, i], cos[b + 3, i]
     s0, s1 = sin[b, i], sin[b + 1, i]
@@ -128,7 +128,7 @@ def rotate_four(factor, x, i, start, b, cos, sin):
 
 @strict_slow
 def is_rounding(factor, noise, share, b, size, i):
-    """As `numpy_rows.is_rounding`, for a size over that of a rounding in column ``i`` itself."""
+    """As `numpy_rows.is_rounding`, for a size above that of rounding in column ``i`` itself."""
     least = noise[b, i]
     for j in range(i - 1, -1, -1):
         share[j] = 0.0
@@ -143,17 +143,17 @@ def is_rounding(factor, noise, share, b, size, i):
 
 @strict_slow
 def try_together(factor, rows, noise, first, count, x, cos, sin, share):
-    """Rotate in ``count`` rows, from ``first`` on; what they were rotated by is left in ``cos`` and ``sin``.
+    """Rotate in ``count`` rows from ``first`` on; ``cos`` and ``sin`` keep the rotations.
 
-    What is left of a row in a column that depends on others may have to be compared with what the factor is after
-    this row. Of the rows that go together the factor is that after the last one.
+    What is left of a row in a column that depends on others may have to be compared with the factor after this row. Of
+    rows that go together, the factor is that after the last one.
 
     Returns
     -------
     int
-        ``count``; if less, nothing of the factor is right, but can be if so many rows go together.
+        ``count``; if less, nothing of the factor is right, but can be if this many rows go together.
     bool
-        Whether the last one of these had to be compared.
+        Whether the last of these had to be compared.
     bool
         Whether it is independent of all before.
     """
@@ -164,7 +164,7 @@ def try_together(factor, rows, noise, first, count, x, cos, sin, share):
             cos[b, i], sin[b, i] = 1.0, 0.0
     for i in range(n):
         diagonal = factor[i, i]
-        # Whole vectors up to the end, as entries before ``i`` are 0 in all rows.
+        # Whole vectors up to the end, because entries before ``i`` are 0 in all rows.
         start = i if i < n % WIDTH else i - (i - n) % WIDTH
         for four in range(0, last, FOUR):
             end, turned = min(four + FOUR, last), 0
@@ -182,7 +182,7 @@ def try_together(factor, rows, noise, first, count, x, cos, sin, share):
                         continue
                     is_new = True
                 longer = length(diagonal, value)
-                if value / longer != 0.0:  # else it is nothing beside what was there
+                if value / longer != 0.0:  # else it is nothing compared to what was there
                     cos[b, i], sin[b, i] = diagonal / longer, value / longer
                     diagonal = longer
                     turned += 1
@@ -202,7 +202,7 @@ def try_together(factor, rows, noise, first, count, x, cos, sin, share):
 
 @strict_slow
 def rotate_in(table, f, factor, kept, rows, noise, first, count, x, cos, sin, share):
-    """As `try_together`, of ``count`` rows or as many of them as can go together. ``kept`` has room for the factor."""
+    """As `try_together`, for as many of ``count`` rows as can go together; ``kept`` has room for the factor."""
     n, end = np.uint64(factor.shape[0]), 0
     if count > 1:
         for i in range(factor.shape[0]):
@@ -223,13 +223,13 @@ def rotate_in(table, f, factor, kept, rows, noise, first, count, x, cos, sin, sh
 
 @strict
 def in_range(p):
-    """A prediction as `predict` has it where it would leave the range of float64."""
+    """A prediction, as `predict` has it if it would leave the range of float64."""
     return min(max(p, -LARGEST), LARGEST) if p == p else 0.0
 
 
 @fast
 def dot(a, v):
-    """The product of ``v`` and as many first numbers of another vector."""
+    """Product of ``v`` and the first numbers of another vector."""
     inner = 0.0
     for i in range(v.size):
         inner += a[i] * v[i]
@@ -238,7 +238,7 @@ def dot(a, v):
 
 @slow
 def solve(table, f, factor, k, w):
-    """As `rule.solve`, of a head."""
+    """As `rule.solve`, for a head."""
     n = factor.shape[0]
     for i in range(n - 1, -1, -1):
         w[i] = 0.0
@@ -251,7 +251,7 @@ def solve(table, f, factor, k, w):
 
 @fast
 def turn(table, f, cos, sin, b, v, averaged, is_new):
-    """As `numpy_rows.rotate_in`, of weights and their average, once row ``b`` is in the factor; returns ``rest``."""
+    """As `numpy_rows.rotate_in`, for weights and their average, once row ``b`` is in the factor; returns ``rest``."""
     rest = 1.0
     for i in range(v.size):
         v[i], rest = sin[b, i] * rest, cos[b, i] * rest
@@ -262,14 +262,14 @@ def turn(table, f, cos, sin, b, v, averaged, is_new):
                 q, past, c, s = table[f.weight + k, i], table[f.past + k, i], cos[b, i], sin[b, i]
                 table[f.weight + k, i], rest_q = c * q + s * rest_q, c * rest_q - s * q
                 table[f.past + k, i], rest_past = c * past + s * rest_past, c * rest_past - s * past
-        if not FADES_ON_THE_WAY:  # else it is known
+        if not FADES_ON_THE_WAY:  # else it is already known
             averaged[k] = 0.0 if is_new else in_range(-(rest_q if UPDATE == LEAST_SQUARES else rest_past) / rest)
     return rest
 
 
 @slow
 def regress(table, heads, f, rule, clock, before, c, loss, losses, target, v, solved, is_new, residual, rest):
-    """As `numpy_rows._regress_row`, once the row is rotated in; tells whether predictions are finite."""
+    """As `numpy_rows._regress_row`, once the row is rotated in; returns whether predictions are finite."""
     root, leverage = np.sqrt(c), dot(v, v)
     for k in range(losses.size):
         mean = target[SUM, k] / max(before, TINY)
@@ -295,7 +295,7 @@ def regress(table, heads, f, rule, clock, before, c, loss, losses, target, v, so
 
 @fast
 def potential(table, f, rule, clock, Gamma, k):
-    """As `State.potential`, of a head."""
+    """As `State.potential`, for a head."""
     q = table[f.weight + k]
     power = (dot(q, q) - Gamma[k]) / (2.0 * rule.alpha * clock[LARGEST_WEIGHT])
     return np.exp(min(power, LARGEST_POWER)) / rule.alpha
@@ -303,7 +303,7 @@ def potential(table, f, rule, clock, Gamma, k):
 
 @fast
 def average(table, f, rule, clock, Gamma, c, v, k):
-    """As `numpy_rows.average`, of a head."""
+    """As `numpy_rows.average`, for a head."""
     share, inner = c / clock[T] * (2.0 - c / clock[T]), 0.0
     factor = potential(table, f, rule, clock, Gamma, k)
     for i in range(v.size):
@@ -343,20 +343,20 @@ def learn_dense(
     kept, share, v, averaged = room_of_row
     keep = played.shape[0] > 0
     ready, done = np.int64(0), np.int64(0)  # rows that are prepared, and those of them that are learnt
-    most, step = TOGETHER, np.int64(0)  # how many may go together; how many are learnt at all
+    most, step = TOGETHER, np.int64(0)  # rows that may go together; rows learnt in all
     while step < (order.size if order.size > 0 else X.shape[0]):
         if done == ready:
             ready, done = prepare(X, weights, order, step, table, f, factor, bias, rows, noise), np.int64(0)
             if ready == 0:
                 return False
         count = 1 if FADES_ON_THE_WAY else min(most, ready - done)
-        if FADES_ON_THE_WAY:  # the row is predicted before, as rotations leave out what may be rounding
+        if FADES_ON_THE_WAY:  # predicted before rotations, which leave out what may be rounding
             for k in range(n_heads):
                 solve(table, f, factor, k, share)
                 averaged[k] = in_range(dot(rows[done], share))
         count, compared, is_new = rotate_in(table, f, factor, kept, rows, noise, done, count, x, cos, sin, share)
         done += count
-        most = 1 if compared else min(2 * most, TOGETHER)  # where one is compared, the next ones may have to be
+        most = 1 if compared else min(2 * most, TOGETHER)  # after one that is compared, the next ones may have to be
         for b in range(count):
             row = order[step] if order.size > 0 else step
             c = weights[row] if weights.size > 0 else 1.0
@@ -403,7 +403,7 @@ Fields = layout_of(__name__, Rule, ())
 
 
 class CompiledRule(NamedTuple):
-    """`Rule`, with the bound of the loss: negative where it is the largest so far."""
+    """`Rule`, with the bound of the loss, negative if that is the largest derivative so far."""
 
     alpha: float
     intercept: bool
@@ -411,7 +411,7 @@ class CompiledRule(NamedTuple):
     clip: int
     bound: float
     bound_scaled: bool
-    fades: float  # how often all fades for a weight of 1
+    fades: float  # number of fadings for a weight of 1
     forecasts: bool
 
 
@@ -437,7 +437,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
         state.Gamma,
         state.residual,
     )
-    # Numbers of the factor are gone through by whole vectors, and calls are not to end before a block of rows does.
+    # The factor is processed by whole vectors, and a call is not to end before a block of rows does.
     row_cost = min(n + n * n // (2 * WIDTH), AT_ONCE // int(TOGETHER))
     dense = for_rule(learn_dense, compiled_constants(state.rule, type(loss)))
     ok = run(None, dense, X, y, sample_weight, order, model, predictions, row_cost=row_cost)
@@ -447,7 +447,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
 
 
 def compiled_constants(rule, loss):
-    """What code is compiled for, of a rule and a class of losses."""
+    """Constants of a rule and a class of losses."""
     update = LEAST_SQUARES if rule.update == "least_squares" else POTENTIAL
     return constants_of(
         update=update,

@@ -1,9 +1,9 @@
-"""The definition, in NumPy, of the update that is invariant under every linear map of the features.
+"""The update that is invariant under every linear map of the features, as NumPy defines it.
 
-A row is added to the factor by one Givens rotation for each column. The same rotations, applied to ``q``, keep
-``h = factor^T q``; of the last unit vector they make ``v``, with ``factor^T v`` the row. So ``x^T S^+ h`` is
-``v^T q``, and ``h -= g x`` is ``q -= g v``. The average of the weights is kept in the same way, by ``S`` times it. So
-nothing is inverted, and no system is solved until somebody asks for weights.
+One Givens rotation for each column adds a row to the factor. The same rotations, applied to ``q``, keep
+``h = factor^T q``; the last unit vector becomes ``v``, with ``factor^T v`` the row. So ``x^T S^+ h`` is ``v^T q``, and
+``h -= g x`` is ``q -= g v``. The average of the weights is stored likewise, by ``S`` times it. Nothing is inverted, and
+no system is solved until somebody asks for weights.
 """
 
 import numpy as np
@@ -55,7 +55,7 @@ def _learn_row(state, loss, target_rows, i, x, c, played):
 
 
 def average(state, c, v):
-    """Let the weights after a row join their average, as `State` has it."""
+    """Add the weights after a row to their average; see `State`."""
     past, share = state.columns.past, c / state.t * (2.0 - c / state.t)
     weights = state.potential()[:, None] * state.columns.weight
     past += np.add.reduce(weights * v, axis=1)[:, None] * v
@@ -64,10 +64,13 @@ def average(state, c, v):
 
 
 def _regress_row(state, target_rows, i, x, c, played):
-    """Least squares. The forecaster predicts by ``S`` with the row and, as its target, the mean of those before."""
+    """Learn a row by least squares.
+
+    The forecaster predicts with ``S`` including the row and, as its target, the mean of those before.
+    """
     rows, root = target_rows, np.sqrt(c)
     x, q = relative(state, x) * root, state.columns.weight
-    before = solve(state.factor, q) @ x if state.rule.forgets else None  # as rotations leave out what may be rounding
+    before = solve(state.factor, q) @ x if state.rule.forgets else None  # rotations leave out what may be rounding
     v, is_new, solved, rest = rotate_in(state, x, root)
     if before is None:
         state.residual[:] = np.minimum(np.hypot(state.residual, rest * (root * rows.y[i] - solved)), LARGEST)
@@ -82,7 +85,7 @@ def _regress_row(state, target_rows, i, x, c, played):
 
 
 def relative(state, x):
-    """The row, lifted and relative to the first one; lifts, sizes and the origin are brought up to date."""
+    """The row, lifted and relative to the first one; updates lifts, sizes and the origin."""
     columns, bias = state.columns, state.rule.intercept
     size = np.abs(x)
     needs = np.flatnonzero(needs_lift(size, size * columns.lift, columns.largest > 0))
@@ -98,7 +101,7 @@ def relative(state, x):
 
 
 def is_rounding(factor, x, i, rounding):
-    """Whether what is left of column ``i`` may be rounding, of its values or of those of columns that it depends on."""
+    """Whether the rest of column ``i`` may be rounding, of its values or of those of columns that it depends on."""
     if abs(x[i]) <= rounding[i]:
         return True
     share = solve(factor[:i, :i], factor[None, :i, i])[0]
@@ -108,17 +111,17 @@ def is_rounding(factor, x, i, rounding):
 def rotate_in(state, x, root):
     """Rotate the row ``x`` into the factor, ``q``, and the average of the weights.
 
-    Returns ``v``; whether the row is independent of those before: ``v^T q`` is then 0, but for rounding; what the
+    Returns ``v``; whether the row is independent of those before, so that ``v^T q`` is 0 except for rounding; what the
     average ``a`` predicts for it; and ``rest``. Rotations turn ``x^T a`` into ``rest x^T a`` and what is left of the
-    average, which add up to 0 in the end. An independent row is predicted by 0, as by the latest weights: what
-    `predict` has for it would change with linear maps. Of least squares it is what the solution predicts, and ``rest``
-    times how much the target is above that is left of the target.
+    average, which add up to 0 in the end. An independent row is predicted by 0, as with the latest weights, because the
+    value of `predict` would change with linear maps. For least squares, the solution predicts, and what is left of the
+    target is ``rest`` times the target minus this prediction.
     """
     n, k = len(x), len(state.columns.weight)
     known = np.concatenate([state.factor, state.columns.weight.T, state.columns.past.T], axis=1)
-    x = np.concatenate([x, np.zeros(2 * k)])  # with what is left of ``q`` and of the average
+    x = np.concatenate([x, np.zeros(2 * k)])  # with the rest of ``q`` and of the average
     rounding = root * rank_tolerance(state.columns)
-    # Once all but the latest rows is forgotten, rounding would be what is known of a column that stays the same.
+    # Once all but the latest rows are forgotten, only rounding would be known of a column that stays the same.
     nothing = SOME * n * np.abs(x) if state.rule.forgets else np.zeros(n)
     v, rest, is_new = np.zeros(n), 1.0, False
     for i in range(n):

@@ -3,10 +3,10 @@
 Notation (paper: Kotłowski, "Scale-invariant unconstrained online learning", 2017, Algorithm 2). ``g`` is a derivative
 divided by the largest that it can be, ``h = -sum c g x``, ``S = sum c x x^T``, and the weights are a function of these.
 
-Least squares has the sum of ``c y x`` in the place of ``h``, and the weights ``S^+ h``: the forecaster of Vovk (1998)
-and of Azoury and Warmuth (2001) without its regulariser (Gaillard, Gerchinovitz, Huard and Stoltz, 2019). They can
-forget, as recursive least squares with a forgetting factor, in steps; the potential cannot, as its weights are no ratio
-of sums.
+Least squares has the sum of ``c y x`` in place of ``h``, and the weights ``S^+ h``: the forecaster of Vovk (1998) and
+of Azoury and Warmuth (2001) without its regulariser (Gaillard, Gerchinovitz, Huard and Stoltz, 2019). It can forget, in
+steps, like recursive least squares with a forgetting factor. The potential cannot, because its weights are no ratio of
+sums.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from ..state.model import BoundedState
 from ..state.rule import OneHeadRule
 
 ROUNDING = np.finfo(np.float64).eps
-SOME = 16.0 * ROUNDING  # of a value, times the number of columns: so much may be rounding once others are taken off
-FAINT = 1e-140  # what is left of a direction that no row has shown for a thousand half-lives; its weight is given up
-# What is kept of each column; `State` says what weights are. They and their average are relative to the factor.
+SOME = 16.0 * ROUNDING  # of a value, times the number of columns: may be rounding once others are subtracted
+FAINT = 1e-140  # rest of a direction that no row has shown for a thousand half-lives; its weight is dropped
+# Fields of each column; `State` says what weights are. They and their average are relative to the factor.
 FIELDS = (
     ORIGIN._replace(needed=always),
     DEVIATION._replace(needed=always),
@@ -50,9 +50,9 @@ class Rule(OneHeadRule):
     averaged : bool
         Whether to predict with the average of the weights; see `State`.
     half_life : float
-        After rows of how much weight a row counts half; infinite for never, and for the potential.
+        Total weight of rows after which a row counts half; infinite for never, and for the potential.
     forecasts : bool
-        Whether least squares play the forecaster, by ``S`` with the row, and not what they predict before it.
+        Whether least squares play the forecaster, with ``S`` including the row, instead of their prediction before it.
     """
 
     not_zero: ClassVar[tuple[str, ...]] = ("alpha", "half_life")
@@ -76,25 +76,25 @@ class Rule(OneHeadRule):
 class State(BoundedState):
     """A model that is invariant under every linear map of its features, and moves of their origins.
 
-    ``S = sum c x x^T`` is kept as a triangular factor of the rows, ``S = factor^T factor``, with lifted ``x`` relative
-    to the first row. ``columns.weight`` holds ``q`` with ``h = factor^T q``, ``columns.past`` the factor times the
-    average of the weights (0 for least squares), and ``columns.deviation`` the largest size of an ``x``. A row of the
-    factor without a diagonal is 0: its column depends on the ones before, and has no weight.
+    ``S = sum c x x^T`` is stored as a triangular factor, ``S = factor^T factor``, for lifted ``x`` relative to the
+    first row. ``columns.weight`` holds ``q`` with ``h = factor^T q``, ``columns.past`` the factor times the average of
+    the weights (0 for least squares), and ``columns.deviation`` the largest absolute ``x``. A row of the factor whose
+    diagonal entry is 0 is all 0: its column depends on the ones before, and has no weight.
 
-    Weights say nothing of rows outside the span of those that they were learnt from, so that their mean is not defined
-    where new directions were met on the way. The average ``a`` is by what weights predict: when row ``t`` has made them
-    ``w``, it first becomes the ``b`` that predicts the rows before as ``a`` does and this one as ``w`` does, ``min_b
-    |b - a|^2_S + c (x^T b - x^T w)^2`` with ``S`` without the row, ``S^+ ((S - c x x^T) a + c x x^T w)`` with it; then
-    ``a = b + (1 - (1 - c / t)^2) (w - b)``. Where rows of one kind go on that is the mean in which row ``t`` counts ``c
-    t^2``. No linear map of the rows changes what it predicts in their span.
+    Weights say nothing of rows outside the span of those that they were learnt from, so their mean is not defined if
+    new directions were met on the way. Predictions use the average ``a``. When row ``t`` has made the weights ``w``,
+    ``a`` first becomes the ``b`` that predicts the rows before as ``a`` does and this one as ``w`` does:
+    ``min_b |b - a|^2_S + c (x^T b - x^T w)^2`` with ``S`` without the row, or ``S^+ ((S - c x x^T) a + c x x^T w)``
+    with ``S`` including it. Then ``a = b + (1 - (1 - c / t)^2) (w - b)``. While rows of one kind go on, this is the
+    mean in which row ``t`` counts ``c t^2``. No linear map of the rows changes what it predicts in their span.
 
     Attributes
     ----------
     factor : ndarray of shape (n_columns, n_columns)
         Upper triangular.
     of_heads : ndarray of shape (2, n_heads)
-        ``Gamma``, the sum of ``c g^2 c x^T S^+ x``, and ``residual``, of least squares that do not forget: the root of
-        the residual sum of squares, by what rotations leave of targets (Gentleman 1974).
+        ``Gamma``, the sum of ``c g^2 c x^T S^+ x``, and ``residual``, for least squares that do not forget: the root of
+        the residual sum of squares, from what rotations leave of targets (Gentleman 1974).
     """
 
     SMALL: ClassVar[tuple[str, ...]] = (*BoundedState.SMALL, "factor", "of_heads")
@@ -107,14 +107,14 @@ class State(BoundedState):
 
     def __setstate__(self, saved):
         vars(self).update(saved)
-        if "Gamma" in saved:  # of earlier versions, in which small residuals are lost
+        if "Gamma" in saved:  # from earlier versions, in which small residuals are lost
             with np.errstate(all="ignore"):
                 left = self.targets.spread**2 + self.targets.sum**2 / max(self.t, TINY)
                 left -= (self.columns.weight**2).sum(axis=1)
                 residual = np.nan_to_num(np.sqrt(np.maximum(left, 0.0)))
             self.of_heads = np.stack([vars(self).pop("Gamma"), residual])
-        if self.averaged > 0:  # of earlier versions, which kept the sum of ``c t w`` and of ``c t``
-            self.columns = self.columns.copy()  # what was read may not be written to
+        if self.averaged > 0:  # from earlier versions, which kept the sum of ``c t w`` and of ``c t``
+            self.columns = self.columns.copy()  # arrays that were read may not be written to
             self.columns.past /= self.averaged
             self.averaged = 0.0
 
@@ -128,11 +128,11 @@ class State(BoundedState):
         return state
 
     def moved(self, places):
-        """Raise, as what is kept of pairs of features cannot be moved as columns can."""
+        """Raise, because what is stored for pairs of features cannot be moved."""
         raise NotImplementedError("what they keep is of all pairs of features")
 
     def relift_targets(self, factor):
-        """Multiply by ``factor`` the targets and what has their unit: for least squares, ``q`` and what is left."""
+        """As for any model; for least squares, also ``q`` and the residual."""
         super().relift_targets(factor)
         self.of_heads = self.of_heads * [[1.0], [factor]]
         if self.rule.update == "least_squares":
@@ -140,12 +140,12 @@ class State(BoundedState):
             self.columns.weight *= factor
 
     def relift(self, index, new):
-        """As of any model; the factor is of lifted columns."""
+        """As for any model; the factor is that of lifted columns."""
         self.factor[:, index] *= np.minimum(new / self.columns.lift[index], 1.0)
         super().relift(index, new)
 
     def moments(self):
-        """Mean and root mean square deviation of each column, lifted, the former relative to the first row."""
+        """Mean, relative to the first row, and root mean square deviation of each column, lifted."""
         t = max(self.t, TINY)
         root, mean = self.factor / np.sqrt(t), np.zeros(len(self.factor))
         if self.rule.intercept:
@@ -170,7 +170,7 @@ class State(BoundedState):
         return played_factor(power, self.rule.alpha, self.largest_weight)
 
     def unit_free_weight(self):
-        """``u`` to predict with, in units of the target: the average, or the last one, or the solution."""
+        """``u`` to predict with, in units of the target: the average, the latest weights, or the solution."""
         if self.rule.update == "least_squares":
             q = self.columns.weight
         elif self.rule.averaged:
@@ -184,7 +184,7 @@ class State(BoundedState):
             u[:, -1] += (w * mean).sum(axis=1)
         if self.rule.update != "least_squares":
             return u * self.unit()[:, None]
-        if self.rule.target_unit and self.rule.intercept:  # from which predictions are counted
+        if self.rule.target_unit and self.rule.intercept:  # predictions are counted from it
             u[:, -1] -= self.targets.mean(self.t)
         return u
 
@@ -193,12 +193,12 @@ Rule.State = State
 
 
 def played_factor(power, alpha, largest_weight):
-    """``exp((h^T S^+ h - Gamma) / (2 alpha)) / alpha``, from the difference."""
+    """``exp((h^T S^+ h - Gamma) / (2 alpha)) / alpha``, from ``power``, the difference."""
     return np.exp(np.minimum(power / (2.0 * alpha * (largest_weight or 1.0)), LARGEST_POWER)) / alpha
 
 
 def solve(factor, q):
-    """Rows ``w`` with ``factor w = q``, 0 where the factor has no diagonal."""
+    """Rows ``w`` with ``factor w = q``; 0 if the diagonal entry of the factor is 0."""
     w = np.zeros(q.shape)
     for i in range(len(factor) - 1, -1, -1):
         if factor[i, i] != 0.0:
@@ -207,18 +207,18 @@ def solve(factor, q):
 
 
 def rank_tolerance(columns):
-    """How far rounding may have moved values of each column: in proportion to deviations, and to distance from 0."""
+    """How far rounding may have moved values of each column: proportional to deviations and to distance from 0."""
     n_columns = columns.lift.size
     return SOME * n_columns * columns.deviation + 2.0 * ROUNDING * columns.largest * columns.lift
 
 
 def fading(learn_rows, multiply, rule, compiled):
-    """As `sklearn_nag.kernels.state.rule.Family` has it; compiled loops fade on their way."""
+    """As in `sklearn_nag.kernels.state.rule.Family`; compiled loops fade within the loop."""
     return learn_rows if compiled else partial(learn_and_fade, learn_rows, fade)
 
 
 def fade(state, factor):
-    """Multiply by ``factor``, at most 1, whatever is a sum over rows; the factor is the root of one, as is ``q``."""
+    """Multiply all sums over rows by ``factor``, at most 1; the factor of ``S``, and ``q``, are roots of sums."""
     state.factor *= np.sqrt(factor)
     state.columns.weight *= np.sqrt(factor)
     faint = np.abs(state.factor).max(axis=1) < FAINT

@@ -1,1 +1,1 @@
-"""The arrays that a model is made of, and the linear function that they stand for."""
+"""The arrays of a model, and the linear function that they represent."""

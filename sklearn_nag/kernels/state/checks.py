@@ -1,8 +1,8 @@
-"""Whether the parts of a model fit together, for models of all families: those from files are believed in nothing.
+"""Checks that the parts of a model fit together, for all families; nothing in files is trusted.
 
-Compiled loops do not look whether a place lies within an array, so all that such loops are given is checked here when a
-model has been loaded. What a model must look like nobody writes down a second time: types of a rule's parameters are
-the annotations of its class, names and shapes of arrays those of ``State.new``, and ranges those of `fields`.
+Compiled loops do not check indices, so all that they are given is checked here after a model is loaded. Nothing is
+declared twice: types of a rule's parameters are the annotations of its class, names and shapes of arrays those of
+``State.new``, and ranges those of `fields`.
 """
 
 import types
@@ -24,9 +24,9 @@ from .placed import PlacedState
 from .rule import LinearRule
 from .targets import FIELDS, Targets
 
-AT_ONCE = 2**14  # columns that are looked at at a time, so that a large model needs little memory besides
-WHOLE = 2**53  # the largest integer among parameters
-ROUNDING = 1e-9  # by which sums of weights may differ from what they are bounded by
+AT_ONCE = 2**14  # columns checked at a time, so that a large model needs little extra memory
+WHOLE = 2**53  # largest integer among parameters
+ROUNDING = 1e-9  # relative excess of sums of weights over their bounds that may be rounding
 
 
 def check(state: Any) -> None:
@@ -66,7 +66,7 @@ def check(state: Any) -> None:
 
 
 def check_layout(state: Any) -> None:
-    """As `check`, but for the values in arrays: takes no longer for many columns than for one."""
+    """As `check`, except for the values in arrays; takes no longer for many columns than for one."""
     if not isinstance(state, LinearState):
         raise ValueError(f"the model is a {type(state).__name__}; it must be a state of one of the kernel's families")
     rule, columns = _part(state, "rule"), _part(state, "columns")
@@ -111,7 +111,7 @@ def check_layout(state: Any) -> None:
             raise ValueError(f"{name} is a {type(values).__name__}; it must be a {like.__name__}")
 
     model: Any
-    for model in state.others:  # before rules are compared, which a rule without a field does not survive
+    for model in state.others:  # before rules are compared, which fails for a rule without a field
         check_rule(_part(model, "rule"))
     state.check_others()
 
@@ -143,7 +143,7 @@ def _hints(rule_class):
 
 
 def _is_a(value, hint, may_be_infinite=False):
-    """Whether a value is of the type that an annotation names; numbers are finite, and only ranges may be negative."""
+    """Whether a value has the type that an annotation names; numbers are finite, and only ranges may be negative."""
     origin, args = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
         return any(_is_a(value, arg, may_be_infinite) for arg in args)
@@ -169,7 +169,7 @@ def _is_a(value, hint, may_be_infinite=False):
 
 
 def _holds_zero(box):
-    """Whether bounds are some between which 0 is."""
+    """Whether a box is valid, with 0 between its bounds."""
     try:
         box.check()
     except (AttributeError, ValueError):
@@ -182,9 +182,9 @@ def _holds_zero(box):
 
 @lru_cache(maxsize=256)
 def _shapes(rule):
-    """Names of what is kept for columns, and types and shapes of the other parts, as `State.new` makes them.
+    """Names of the fields of columns, and types and shapes of the other parts, as `State.new` makes them.
 
-    Two models of few columns tell how sizes grow with the number of columns.
+    Two models of few columns show how sizes grow with the number of columns.
     """
     few, more = (type(rule).State.new(rule, n) for n in (2, 3))
     parts = {}
@@ -203,7 +203,7 @@ def _shapes(rule):
 
 
 def _parts(state):
-    """Names and values of what a model has besides its rule, its columns and its targets."""
+    """Names and values of the parts of a model other than its rule, columns and targets."""
     others = ("rule", "columns", "targets", *state.TRANSIENT)
     return [(part.name, _part(state, part.name)) for part in fields(state) if part.name not in others]
 
@@ -216,7 +216,7 @@ def _part(owner, name, of="the model"):
 
 
 def _check_names(thing):
-    """Raise for attributes that the class of a dataclass does not declare, which would hide its methods."""
+    """Raise for attributes that a dataclass does not declare, which would hide its methods."""
     unknown = vars(thing).keys() - {part.name for part in fields(thing)}
     if unknown:
         raise ValueError(f"a {_named(type(thing))} has {', '.join(sorted(map(str, unknown)))}, which is not part of it")
@@ -227,7 +227,7 @@ def _named(of):
 
 
 def check_array(name: str, values: Any, shape: tuple[int, ...]) -> None:
-    """Raise unless ``values`` is an array of float64 of this shape."""
+    """Raise unless ``values`` is a float64 array of this shape."""
     if type(values) not in (np.ndarray, np.memmap):
         raise ValueError(f"{name} is a {type(values).__name__}; it must be an array")
     if values.dtype != np.float64:
@@ -243,7 +243,7 @@ def check_finite(name: str, values: np.ndarray) -> None:
 
 
 def check_number(name: str, value: Any, kind: type = float) -> None:
-    """Raise unless ``value`` is a finite number of this kind that is not negative."""
+    """Raise unless ``value`` is a finite, nonnegative number of this kind."""
     is_number = isinstance(value, kind) and not isinstance(value, bool)
     if not is_number:
         raise ValueError(f"{name} is a {type(value).__name__}; it must be a number, of type {kind.__name__}")
@@ -252,7 +252,7 @@ def check_number(name: str, value: Any, kind: type = float) -> None:
 
 
 def check_mixture(name: str, mixture: Any, n_groups: int, n_experts: int) -> None:
-    """Raise unless ``mixture`` is a `Mixture` of so many groups and experts."""
+    """Raise unless ``mixture`` is a `Mixture` with these numbers of groups and experts."""
     more = {"rounds", "unit"} if type(mixture) is FixedShare else set()
     known = type(mixture) in (Mixture, FixedRate, FixedShare)
     if not known or vars(mixture).keys() != {"excess", "gap", *more}:
@@ -265,7 +265,7 @@ def check_mixture(name: str, mixture: Any, n_groups: int, n_experts: int) -> Non
 
 
 def check_shares(name: str, mixture: Mixture) -> None:
-    """Raise unless what is kept of the losses of experts is finite and not negative."""
+    """Raise unless the stored losses of experts are finite and not negative."""
     for what, values in vars(mixture).items():
         if what == "unit":
             continue
@@ -275,7 +275,7 @@ def check_shares(name: str, mixture: Mixture) -> None:
 
 
 def _check_columns(state):
-    """Raise for what is kept of columns that is not finite or out of range, a block of columns at a time."""
+    """Raise if anything stored for columns is not finite or out of range; goes block by block."""
     columns, rule = state.columns, state.rule
     if columns.table[columns.n_rows - len(columns.apart) :].any():
         raise ValueError("columns.table has numbers below the rows of its fields")
@@ -302,7 +302,7 @@ def _check_columns(state):
 
 @lru_cache
 def _ranges(declared, *layout):
-    """The least and the largest value of each row of a table of columns."""
+    """Least and largest value of each row of a table of columns."""
     by_name = {field.name: field for field in declared}
     fields = [by_name[name] for name, rows in rows_of_fields(*layout).items() for _ in rows]
     return np.array([[field.least] for field in fields]), np.array([[field.most] for field in fields])

@@ -1,7 +1,7 @@
-"""What is kept for every column: a table, and views of its rows by name.
+"""What is stored for every column: a table, and views of its rows by name.
 
-Where what was learnt fades, that of rare columns does so unseen: it is kept in units that shrink, see `Columns.units`.
-Else each row would cost as much as there are columns, of which it names a few.
+What fades of rare columns is stored in units that shrink; see `Columns.units`. Otherwise, each row would cost as much
+as there are columns, of which it names a few.
 """
 
 from functools import lru_cache
@@ -15,20 +15,20 @@ from .lifts import LARGEST, TINY, all_finite, positive
 from .memory import LINE, array_in_lines, begins_in_line, can_be_written, check_room, copied_in_lines
 
 APART = (*(field.name for field in INPUTS if field.seldom), LIFT.name)
-MOST_ROOM = 1.34  # for columns that begin with lines of the cache, over what they need
-FEW = 2**12  # columns, below which rows need not be sparse
-LAYOUT = "table", "shared", "per_head", "n_heads", "sharing"  # what columns are made of
-OWN = frozenset({*LAYOUT, "units", "apart"})  # attributes that are no fields
+MOST_ROOM = 1.34  # largest factor by which columns may grow to start at cache lines
+FEW = 2**12  # number of columns below which rows need not be sparse
+LAYOUT = "table", "shared", "per_head", "n_heads", "sharing"  # what columns consist of
+OWN = frozenset({*LAYOUT, "units", "apart"})  # attributes that are not fields
 SUMS = tuple(field.name for field in (*INPUTS, G) if field.fades)
 HAVE_UNITS = (*SUMS, WEIGHT.name, PAST.name)
-OF_SUMS, OF_WEIGHTS, OF_PAST, IN_PAST, AS_THEY_ARE = range(5)  # of `Columns.units`
+OF_SUMS, OF_WEIGHTS, OF_PAST, IN_PAST, AS_THEY_ARE = range(5)  # indices of `Columns.units`
 PLAIN = (1.0, 1.0, 1.0, 0.0, 0.0)
 
 
 def smallest_unit(t, averaged, c):
-    """The least unit of what fades unseen with which a row of weight ``c`` may be met, so that all stays in the range.
+    """Least unit of fading values at which a row of weight ``c`` leaves all in range.
 
-    Sums over rows that weigh much have less room.
+    Sums over heavy rows have less room.
     """
     t += c
     return min(1.0, 2.0**-300 * max(1.0, 2.0**-100 * (averaged + t + c * t)))
@@ -36,7 +36,7 @@ def smallest_unit(t, averaged, c):
 
 @lru_cache
 def rows_of_fields(shared, per_head, n_heads, sharing):
-    """The rows of each field in a table of columns, as ranges, by name."""
+    """Rows of each field in a table of columns, as ranges by name."""
     rows, stop = {}, 0
     for name in shared + per_head:
         count = 1 if name in shared else n_heads // sharing if name == "G" else n_heads
@@ -47,13 +47,13 @@ def rows_of_fields(shared, per_head, n_heads, sharing):
 
 @lru_cache
 def count_rows(*layout):
-    """How many rows a table of columns has with all fields."""
+    """Number of rows of a table of columns with all fields."""
     return sum(map(len, rows_of_fields(*layout).values()))
 
 
 @lru_cache
 def places_of_fields(n_apart, shared, *layout):
-    """Where fields are, by name: whether apart, and what to ask for there: one row, or a slice of them."""
+    """Places of fields, by name: whether apart, and the row, or slice of rows, there."""
     places = {}
     for name, rows in rows_of_fields(shared, *layout).items():
         is_apart = rows.start < n_apart
@@ -63,29 +63,29 @@ def places_of_fields(n_apart, shared, *layout):
 
 
 def fields_apart(shared):
-    """Those that may be kept apart."""
+    """Fields that may be stored apart."""
     return tuple(name for name in APART if name in shared)
 
 
 @lru_cache
 def rows_apart(shared, n_rows):
-    """How many of so many rows are kept apart where the others lie side by side, and how many rows these have.
+    """Numbers of rows stored apart, and of the others, in a table whose columns are contiguous.
 
-    The lift is if the others then are in fewer lines of the cache.
+    The lift is apart if the others then take fewer cache lines.
     """
     n_apart = len(fields_apart(shared))
     return min(((n, _rounded(n_rows - n)) for n in (n_apart - 1, n_apart)), key=lambda rows: -(-rows[1] // LINE))
 
 
 def _rounded(n_rows):
-    """Rows of tables for so many, so that columns begin with lines of the cache, or half lines."""
+    """Number of rows, rounded up to whole or half cache lines if that takes little room."""
     rounded = (-(-n_rows // side) * side for side in (LINE, LINE // 2))
     return next((n for n in rounded if n <= MOST_ROOM * n_rows), n_rows)
 
 
 @lru_cache
 def units_of_rows(*layout):
-    """Which of `Columns.units` each row of a table of columns has; `IN_PAST` stands for none."""
+    """Index in `Columns.units` of each row of a table; `IN_PAST` stands for none."""
     rows = rows_of_fields(*layout)
     which = np.full(count_rows(*layout), IN_PAST)
     for unit, names in {OF_SUMS: SUMS, OF_WEIGHTS: (WEIGHT.name,), OF_PAST: (PAST.name,)}.items():
@@ -95,7 +95,7 @@ def units_of_rows(*layout):
 
 
 def distinct(places, n):
-    """The different ones of some places from 0 to ``n - 1``, in order."""
+    """Distinct places, all from 0 to ``n - 1``, in order."""
     if len(places) < n // 64:
         return np.unique(places)
     met = np.zeros(n, dtype=bool)
@@ -104,7 +104,7 @@ def distinct(places, n):
 
 
 def renumbered(places, n):
-    """The different ones of some places from 0 to ``n - 1``, in order, and the number of each place among them."""
+    """Distinct places, as in `distinct`, and the number of each place among them."""
     if len(places) < n // 64:
         return np.unique(places, return_inverse=True)
     found = distinct(places, n)
@@ -147,7 +147,7 @@ class Columns:
     """
 
     def __getattr__(self, name: str) -> Any:
-        """The view for a field. All are made when the first one is asked for, which takes less than some one by one."""
+        """View of a field. The first use makes all of them, which is faster than some one by one."""
         if name.startswith("_") or name in OWN:
             raise AttributeError(name)
         is_plain = self.is_plain
@@ -163,7 +163,7 @@ class Columns:
         return places_of_fields(len(self.apart), self.shared, self.per_head, self.n_heads, self.sharing)
 
     def kept(self, name):
-        """What is kept of a field: a view; None where it is absent."""
+        """View of a field as it is stored; None if it is absent."""
         is_apart, rows = self._places_of_fields().get(name, (False, None))
         return None if rows is None else (self.apart if is_apart else self.table)[rows]
 
@@ -173,7 +173,7 @@ class Columns:
 
     @classmethod
     def new(cls, rule, n_columns, like=None):
-        """Columns before the first row, with the fields that the rule needs and those that ``like`` has."""
+        """Columns before the first row, with the fields of the rule and of ``like``."""
         shared, per_head = rule.fields, rule.fields_per_head
         if like is not None:
             names = [field.name for field in rule.FIELDS]
@@ -183,12 +183,12 @@ class Columns:
         n_rows = count_rows(*layout)
         check_room(
             (n_rows, n_columns),
-            2,  # to be undone or saved
+            2,  # to undo or save it
             f"a model of {rule.n_heads:,} weight vectors, one for each class or output, of {n_columns:,} columns",
             "Every column has room for each: take fewer columns, such as by n_features of a hasher, or fewer classes.",
         )
         apart = None
-        if rule.lazy and n_columns >= FEW:  # as rows of so many columns are sparse, to save them a copy
+        if rule.lazy and n_columns >= FEW:  # rows of so many columns are sparse, so this saves them a copy
             n_apart, n_others = rows_apart(shared, n_rows)
             apart, table = np.zeros((n_apart, n_columns)), array_in_lines((n_others, n_columns), "F")
         else:
@@ -203,7 +203,7 @@ class Columns:
         return columns
 
     def _set_bounds(self, rule):
-        """Note between which weights a rule holds those of the features, if it does; the intercept has no bounds."""
+        """Store the rule's bounds on feature weights, if any; the intercept has none."""
         if not rule.bounded:
             return
         box, n_features = rule.constraint, self.lift.size - rule.intercept
@@ -212,7 +212,7 @@ class Columns:
             values[n_features:] = none
 
     def for_rule(self, rule):
-        """A copy with the fields that another rule needs besides, and the bounds that it has."""
+        """Copy with the additional fields that another rule needs, and its bounds."""
         columns = Columns.new(rule, self.lift.size, like=self)
         for name in self.names:
             getattr(columns, name)[...] = getattr(self, name)
@@ -220,7 +220,7 @@ class Columns:
         return columns
 
     def declared(self, rule):
-        """Declarations of the fields that are there."""
+        """Declarations of the fields that are present."""
         return [field for field in rule.FIELDS if field.name in self.names]
 
     @property
@@ -229,7 +229,7 @@ class Columns:
         return self.shared + self.per_head
 
     def ranges(self):
-        """The rows of each field in the table."""
+        """Rows of each field in the table."""
         return rows_of_fields(self.shared, self.per_head, self.n_heads, self.sharing)
 
     def rows(self):
@@ -237,18 +237,18 @@ class Columns:
         return {name: rows.start for name, rows in self.ranges().items()}
 
     def rows_of(self, heads):
-        """Rows of the table for some of the heads, with all or none of those that share a ``G``."""
+        """Rows of the table for some heads; of those that share a ``G``, all or none."""
         own = dict.fromkeys(self.per_head, heads) | {"G": heads[:: self.sharing] // self.sharing}
         rows = np.concatenate([row + own.get(name, np.zeros(1, int)) for name, row in self.rows().items()])
         return rows[len(self.apart) :] - len(self.apart)
 
     def with_table(self, table, n_heads=None, units=PLAIN, apart=None):
-        """Columns with the same fields and another table, for as many heads or for some of them."""
+        """Columns with the same fields and another table, for all or some of the heads."""
         n_heads = self.n_heads if n_heads is None else n_heads
         return Columns(table, self.shared, self.per_head, n_heads, self.sharing, units, apart)
 
     def whole(self, places=slice(None)):
-        """All rows of some columns: a view of the table, or a copy where the first rows are kept apart."""
+        """All rows of some columns: a view of the table, or a copy if the first rows are apart."""
         return self._joined(self.table[:, places], self.apart[:, places])
 
     def _joined(self, table, apart):
@@ -257,24 +257,24 @@ class Columns:
 
     @property
     def n_rows(self):
-        """How many rows a table has with all fields."""
+        """Number of rows of a table with all fields."""
         return count_rows(self.shared, self.per_head, self.n_heads, self.sharing)
 
     def of_heads(self, heads):
-        """Copy of what is kept for some of the heads, with all or none of those that share a ``G``."""
+        """Copy for some heads; of those that share a ``G``, all or none."""
         table = np.concatenate([self.apart, self.table[self.rows_of(heads)]])
         own = self.with_table(table, len(heads), self.units)
         own.arrange("C" if self.table.flags.c_contiguous else "F")
         return own
 
     def put_heads(self, heads, subset):
-        """The way back from `of_heads`, with what all heads share."""
+        """Put back what `of_heads` returned, with what all heads share."""
         whole, n_apart = subset.whole(), len(self.apart)
         self.apart[:] = whole[:n_apart]
         self.table[self.rows_of(heads)] = whole[n_apart:]
         self.set_units(subset.units)
 
-    def __getstate__(self):  # without the views, which would come back as arrays of their own
+    def __getstate__(self):  # without the views, which would come back as separate arrays
         units = {} if self.is_plain else {"units": self.units}
         apart = {"apart": self.apart} if len(self.apart) else {}
         return {**{name: getattr(self, name) for name in LAYOUT}, **apart, **units}
@@ -288,23 +288,23 @@ class Columns:
         self.__init__(**ordered, units=units)
         if self.table is not state["table"]:
             self.fold_deviations()
-            self.table.flags.writeable = can_be_written(state["table"])  # as the others
+            self.table.flags.writeable = can_be_written(state["table"])  # as the saved table
 
-    # -- what fades unseen
+    # -- units of what fades
 
     @property
     def is_plain(self):
-        """Whether the table has all as it is."""
+        """Whether the table is plain, without units."""
         return self.units[:AS_THEY_ARE] == PLAIN[:AS_THEY_ARE]
 
     def set_units(self, units):
-        """Take over the table with other units, as compiled code leaves it."""
+        """Take over other units of the table, as compiled code leaves them."""
         self.units = units
         for name in {*HAVE_UNITS, "_plain"} & vars(self).keys():
             del vars(self)[name]
 
     def plain(self):
-        """These columns, or a read-only copy, with all as it is."""
+        """These columns, or a read-only copy, without units."""
         if self.is_plain:
             return self
         if "_plain" not in vars(self):
@@ -315,17 +315,17 @@ class Columns:
         return self._plain
 
     def in_units(self):
-        """Places of the columns that the table does not have as they are."""
+        """Places of the columns that are in units in the table."""
         return np.zeros(0, dtype=np.intp) if self.is_plain else np.flatnonzero(self.largest)
 
     def settle(self):
-        """Let the table have all as it is."""
+        """Make the table plain, without units."""
         if len(index := self.in_units()):
             self.put_whole(index, self.take(index).table)
         self.set_units((*PLAIN[:AS_THEY_ARE], self.units[AS_THEY_ARE]))
 
     def _into_plain(self, columns, rare):
-        """Let the table of ``columns``, some of these, have all as it is; ``rare`` tells which ones have units."""
+        """Remove units from ``columns``, some of these; ``rare`` marks those with units."""
         averaged = columns.kept("past") is not None
         moved = np.where(rare, columns.kept("weight") * self.units[IN_PAST], 0.0) if averaged else 0.0
         columns.table *= np.where(rare, self._unit_of_each_row(), 1.0)
@@ -335,14 +335,14 @@ class Columns:
             np.maximum(columns.kept("G"), TINY, out=columns.kept("G"))
 
     def _into_units(self, columns, rare):
-        """The way back from `_into_plain`."""
+        """The inverse of `_into_plain`."""
         columns.table /= np.where(rare, self._unit_of_each_row(), 1.0)
         if columns.kept("past") is not None:
             moved = columns.kept("weight") * (self.units[IN_PAST] / self.units[OF_PAST])
             columns.kept("past")[:] -= np.where(rare, moved, 0.0)
 
     def _unit_of_each_row(self):
-        """What the rows of the table are to be multiplied by, of shape (n_fields, 1)."""
+        """Factors of the rows of the table, of shape (n_fields, 1)."""
         which = units_of_rows(self.shared, self.per_head, self.n_heads, self.sharing)
         return np.array((*self.units[:IN_PAST], 1.0))[which][:, None]
 
@@ -352,7 +352,7 @@ class Columns:
         return rare & (index < self.table.shape[1] - int(self.units[AS_THEY_ARE]))
 
     def places(self):
-        """An integer for each column, all of them 0, which compiled loops mark columns by, and clear again."""
+        """An integer for each column, all 0, with which compiled loops mark columns, and which they clear again."""
         if "_places" not in vars(self):
             self._places = np.zeros(self.table.shape[1], np.int32)
         return self._places
@@ -364,8 +364,8 @@ class Columns:
         return self.with_table(table, units=self.units, apart=np.array(self.apart))
 
     def take(self, index):
-        """Copy of the columns at ``index``, as they are."""
-        subset = self.with_table(np.ascontiguousarray(self._joined(*self.take_kept(index))))  # as sums go along rows
+        """Copy of the columns at ``index``, without units."""
+        subset = self.with_table(np.ascontiguousarray(self._joined(*self.take_kept(index))))  # sums go along rows
         if not self.is_plain:
             self._into_plain(subset, self._rare(np.asarray(index), subset))
         return subset
@@ -378,13 +378,13 @@ class Columns:
         self.put_whole(index, subset.table)
 
     def take_kept(self, index):
-        """Copy of what is kept of the columns at ``index``, as it is kept: in the table, and apart."""
+        """Copy of the columns at ``index`` as they are stored: in the table, and apart."""
         by_column = self.table.flags.f_contiguous
         table = self.table.T.take(index, axis=0).T if by_column else self.table.take(index, axis=1)
         return table, self.apart.take(index, axis=1)
 
     def put_kept(self, index, table, apart):
-        """The way back from `take_kept`."""
+        """Put back what `take_kept` returned."""
         self.put_whole(index, self._joined(table, apart))
 
     def put_whole(self, index, whole):
@@ -394,10 +394,10 @@ class Columns:
         self.table[: len(whole) - n_apart].T[index] = whole[n_apart:].T
 
     def arrange(self, order):
-        """Order the table, "C" or "F", if it is not ordered so.
+        """Bring the table into the order "C" or "F".
 
-        In the order "F" it begins with a line of the cache, and what few columns have is kept apart, so that a column
-        takes fewer lines. In the order "C" all is together, and as it is.
+        In order "F", it starts at a cache line, and what few columns have is apart, so that a column takes fewer lines.
+        In order "C", all is together, without units.
         """
         flags, rows = self.table.flags, (len(self.apart), len(self.table))
         if order == "C":
@@ -413,15 +413,15 @@ class Columns:
             self._become(table, self.units, np.array(whole[:n_apart]))
 
     def _become(self, table, units, apart=None):
-        """Take over another table of the same fields: in one step, as a fork may come between two."""
+        """Take over another table of the same fields, in one step because a fork may come between two."""
         self.__dict__ = vars(self.with_table(table, units=units, apart=apart))
 
     def restore(self, before):
-        """Be again what a `copy` of these columns has kept."""
+        """Return to what a `copy` of these columns has stored."""
         self._become(before.table, before.units, before.apart)
 
     def fold_deviations(self):
-        """Let ``largest`` stand for deviations of columns that are not frequent."""
+        """Move deviations of columns that are not frequent into ``largest``."""
         if self.deviation is None or self.frequent is None:
             return
         with np.errstate(all="ignore"):
@@ -431,13 +431,13 @@ class Columns:
         self.deviation[:] = np.where(is_frequent, self.deviation, 0.0)
 
     def finite(self):
-        """Whether no number has left the range of float64."""
+        """Whether all numbers are in the range of float64."""
         return all_finite(self.table) and all_finite(self.apart)
 
     def relift(self, rule, index, new):
         """Change the lifts of the columns at ``index``, and rescale their fields.
 
-        A lift that rises finds only zeros in its column: see `lifts`.
+        A lift rises only while its column has only zeros; see `lifts`.
         """
         subset = self.take(index)
         ratio = np.minimum(new / subset.lift, 1.0)
@@ -447,7 +447,7 @@ class Columns:
         self.put(index, subset)
 
     def multiply(self, factors, moved=0.0):
-        """Multiply fields by ``factors``, by name, after ``moved`` times the weights has been taken from ``past``.
+        """Multiply fields by ``factors``, by name, after subtracting ``moved`` times the weights from ``past``.
 
         ``G`` stays positive.
         """
@@ -461,16 +461,13 @@ class Columns:
                 np.maximum(values, TINY, out=values)
 
     def ends(self, factor, places=slice(None)):
-        """Between which weights are, of the columns at some places, that are those in raw units times ``factor``.
-
-        Infinite where there is no bound.
-        """
-        factor = np.minimum(factor, LARGEST)  # so that a bound of 0 stays one
+        """Bounds of ``factor`` times the weights in raw units, of columns at some places; infinite if there is none."""
+        factor = np.minimum(factor, LARGEST)  # so that a bound of 0 stays 0
         low, high = self.low[places], self.high[places]
         return np.where(low > -LARGEST, low * factor, -np.inf), np.where(high < LARGEST, high * factor, np.inf)
 
     def scale_but_for_time(self, rule, t):
-        """Scale ``s``, lifted, times ``time_factor(t)``, so that it is constant while a column is not named."""
+        """Scale ``s``, lifted, times ``time_factor(t)``: constant while no row names a column."""
         if rule.normalization == "max":
             if not rule.centred:
                 return self.largest * self.lift
@@ -482,7 +479,7 @@ class Columns:
         if rule.normalization == "auto":
             rows = np.where(self.frequent, t, self.tally)
             root = np.sqrt(positive(rows))
-            # Tallies may fade to 0 before squares do: a column whose rows are forgotten is as one that had none.
+            # Tallies may fade to 0 before squares do: a column whose rows are forgotten is like one without rows.
             return np.where(rows > 0, np.sqrt(self.squares / (root * np.sqrt(root))), 0.0)
         return self.lift
 
@@ -492,7 +489,7 @@ class Columns:
 
 
 def _in_order(table, shared, per_head, n_heads, sharing, apart=None):
-    """What columns are made of, with fields in the order of now, and all together unless they are apart as now."""
+    """Arguments of `Columns` with fields in the current order, and rows apart only if they would be now."""
     layout = {"per_head": per_head, "n_heads": n_heads, "sharing": sharing}
     first, n_rows = fields_apart(shared), count_rows(shared, *layout.values())
     is_as_now = apart is None or (len(apart), len(table)) == rows_apart(shared, n_rows)
@@ -506,7 +503,7 @@ def _in_order(table, shared, per_head, n_heads, sharing, apart=None):
 
 
 def _check_units(units):
-    """Raise unless what fades unseen can be seen."""
+    """Raise unless units are valid."""
     if not (isinstance(units, tuple) and len(units) == len(PLAIN) and all(type(unit) is float for unit in units)):
         raise ValueError(f"columns cannot have units={units!r:.60}; they are {len(PLAIN)} numbers")
     *positive_ones, in_past, as_they_are = units
@@ -515,7 +512,7 @@ def _check_units(units):
 
 
 def _check_saved(table, shared, per_head, n_heads, sharing, apart=None):
-    """Raise for what cannot be made into views: what a rule needs, and which values there may be, is checked later."""
+    """Raise for what cannot be made into views; a rule's needs and ranges of values are checked later."""
     for part in (table,) if apart is None else (table, apart):
         if type(part) not in (np.ndarray, np.memmap) or part.dtype != np.float64 or part.ndim != 2:
             got = f"an array of {part.dtype} of shape {part.shape}" if isinstance(part, np.ndarray) else type(part)

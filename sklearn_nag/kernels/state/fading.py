@@ -1,9 +1,9 @@
-"""What was learnt fades: when, and what fades in every family. It counts half after rows of the weight of a half-life.
+"""Fading: when it is due, and what fades in every family.
 
-Weights of rows that grow as ``2 ** (t / half_life)`` would do the same for sums, but not for adaptive steps, and would
-leave the range of float64. So the state fades: all sums are multiplied by the same power of 1/2, whenever the clock
-``age`` passes a multiple of a part of the half-life. Ratios of sums, and so means, scales and shares of experts, do not
-change by that; what comes after counts for more.
+What was learnt counts half after rows with the weight of a half-life. Row weights that grow as ``2 ** (t / half_life)``
+would do the same for sums, but not for adaptive steps, and would leave the range of float64. So the state fades:
+whenever the clock ``age`` passes a multiple of a part of the half-life, all sums are multiplied by the same power of
+1/2. This does not change ratios of sums, and so means, scales and shares of experts; later rows count for more.
 """
 
 import numpy as np
@@ -12,26 +12,26 @@ from ...losses import NOTHING
 from .lifts import TINY
 from .targets import FAINT
 
-PARTS = 16  # of a half-life, in which `State.faded` counts
-EVERY = 4  # parts from one fading to the next; more often is slower, and no better on any stream measured
+PARTS = 16  # parts of a half-life, which `State.faded` counts
+EVERY = 4  # parts between two fadings; fading more often is slower, and was no better on any stream measured
 MOST = 1.0  # half-lives that are made up for at once: no row makes a model forget more than half
 HAVE_FADED = "models with half_life cannot be merged: what they keep has faded, and is no sum over rows."
 
 
 def fades_per_weight(rule):
-    """How many parts of a half-life pass for a weight of 1, over `EVERY`."""
+    """Number of fadings for a total weight of 1."""
     return PARTS / EVERY / rule.half_life
 
 
 def learn_and_fade(learn_rows, fade, state, loss, X, y, sample_weight, order, predictions):
-    """As ``learn_rows``, which stops where something fades, for ``fade(state, factor)``.
+    """``learn_rows`` that stops whenever something fades, and calls ``fade(state, factor)``.
 
-    Which rows come between two fadings depends on their total weight alone, so cuts of the stream change no bit.
+    When that is depends only on the total weight of rows, so no cut of the stream changes a bit.
     """
     order = np.arange(X.shape[0]) if order is None else order
     weight = np.ones(len(order)) if sample_weight is None else sample_weight[order]
     age, per_weight = np.add.accumulate(np.append(state.age, weight)), fades_per_weight(state.rule)
-    # As models of earlier versions left it for the next row.
+    # Models of earlier versions left this to the next row.
     _fade_as_due(fade, state, EVERY * np.floor(state.age * per_weight))
     due = EVERY * np.floor(age[1:] * per_weight)  # parts that have passed after each row
     stops = np.flatnonzero(np.diff(due, prepend=state.faded)) + 1
@@ -45,7 +45,7 @@ def learn_and_fade(learn_rows, fade, state, loss, X, y, sample_weight, order, pr
 
 
 def _fade_as_due(fade, state, due):
-    """Fade until so many parts of a half-life have passed, if they have not."""
+    """Fade until ``due`` parts of a half-life have passed, if they have not yet."""
     if due > state.faded:
         with np.errstate(all="ignore"):
             fade(state, 0.5 ** min((due - state.faded) / PARTS, MOST))
@@ -53,7 +53,7 @@ def _fade_as_due(fade, state, due):
 
 
 def fade_rows(state, factor):
-    """Multiply by ``factor`` the total weight of the rows, and what is kept of their targets."""
+    """Multiply the total weight of the rows, and what is stored of their targets, by ``factor``."""
     state.t *= factor
     targets = state.targets
     targets.spread *= np.sqrt(factor)

@@ -1,9 +1,8 @@
-"""Frequent columns: those that are not 0 in more than half of the rows, which alone are centred by selective rules.
+"""Frequent columns, which are nonzero in more than half of the rows; selective rules centre only these.
 
-To subtract a mean from the others would only move most of their values away from 0, and would leave no zeros in sparse
-rows. Frequent columns are visited in every row, with 0 where a sparse row does not name them, so how rows are stored
-makes no difference. There are few of them: the sum over all columns of the share of rows in which they are not 0 is the
-mean number of entries of a row.
+Subtracting a mean from others would only move most of their values away from 0, and leave no zeros in sparse rows.
+Every row visits the frequent columns, with 0 if a sparse row does not name them, so storage makes no difference. There
+are few: summed over all columns, the share of rows in which a column is nonzero is the mean number of entries of a row.
 """
 
 import functools
@@ -12,29 +11,29 @@ import numpy as np
 
 from .lifts import positive
 
-BEGINS = 0.5  # a column becomes frequent once it is not 0 in more than this share of the rows, or that of `begins`
-ENDS = 0.625  # and stops to be when it is 0 in more than this share; apart, so that few go to and fro
-SURE = 2.0  # how far above `BEGINS` that is where rows fade, over one root of how many rows count
-MOST = 0.9  # share that is enough where next to none count
+BEGINS = 0.5  # a column becomes frequent once it is nonzero in more than this share of the rows, or that of `begins`
+ENDS = 0.625  # and becomes rare once it is 0 in more than this share; apart, so that few go to and fro
+SURE = 2.0  # distance above `BEGINS` if rows fade, times the root of how many rows count
+MOST = 0.9  # share that is enough if next to no rows count
 
 
 @functools.lru_cache
 def begins(half_life):
-    """In which share of the rows a column that is not 0 becomes frequent, where rows count half after a half-life.
+    """Share of the rows in which a column must be nonzero to become frequent, if rows count half after a half-life.
 
-    Of the few rows that a short one leaves, a column may be named in most for a while by chance, or as rows come in the
-    order of time. Each time that it begins and stops to be frequent takes as long as many rows.
+    A short one leaves few rows, of which most may name a column for a while by chance, or because of their order in
+    time. Each change to frequent and back takes as long as many rows.
     """
     if half_life == np.inf:
         return BEGINS
-    share = -np.expm1(-np.log(2.0) / half_life)  # of the latest row, one over how many count
+    share = -np.expm1(-np.log(2.0) / half_life)  # of the latest row: 1 over how many count
     return float(min(BEGINS + SURE * np.sqrt(share), MOST))
 
 
 def changes(frequent, tally, t, begins):
-    """Whether columns begin or stop to be frequent, by their ``tally`` after rows of total weight ``t``.
+    """Whether columns become frequent or rare, by their ``tally`` after rows of total weight ``t``.
 
-    They begin above the share ``begins`` of the rows.
+    They become frequent above the share ``begins`` of the rows.
     """
     return tally > np.where(frequent, ENDS, begins) * t
 
@@ -42,11 +41,11 @@ def changes(frequent, tally, t, begins):
 def switch(rule, columns, index, t):
     """Make frequent columns rare, and rare ones frequent.
 
-    What is known of a column is then counted from 0 or from its mean. Where weights are steps added up, the function
-    stays the same: weights take the unit of the new scale, and the intercept takes what the mean adds.
+    What is stored for a column is then relative to 0 or to its mean. If weights are sums of steps, the function stays
+    the same: weights are converted to the new scale, and the intercept takes up what the mean adds.
 
-    ``columns`` are all or some, of which those at ``index`` switch, with the intercept's as the last one; ``rule`` is
-    selective, and ``t`` is the total weight of the rows so far.
+    ``columns`` are all or some columns, the intercept last; those at ``index`` switch. ``rule`` must be selective, and
+    ``t`` is the total weight of the rows so far.
     """
     subset = columns.take(index)
     begins = subset.frequent == 0

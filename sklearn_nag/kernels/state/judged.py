@@ -1,4 +1,4 @@
-"""Models that predict by their latest weights and by the average of those they had, as each has been right so far."""
+"""Models that predict with their latest weights and the average of past ones, by how right each has been so far."""
 
 import math
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from .lifts import LARGEST
 from .mixture import Mixture
 from .model import LinearState
 
-ROUND = 32  # rows after which the share of the latest weights changes: exponentials cost more than a narrow row
+ROUND = 32  # rows between changes of the share of the latest weights: exponentials cost more than a narrow row
 
 
 def _no_mixture():
@@ -19,14 +19,14 @@ def _no_mixture():
 
 @dataclass(eq=False)
 class JudgedState(LinearState):
-    """Base of the models whose latest weights and their average share in predictions, where the rule is ``judged``.
+    """Base of the models in which the latest weights and their average share in predictions, if the rule is ``judged``.
 
     Attributes
     ----------
     trust : Mixture
-        How much the latest weights and their average are trusted, in this order, for each group of heads.
+        Trust in the latest weights and in their average, in this order, for each group of heads.
     due : ndarray of shape (n_judged, 2)
-        Losses of the two that ``trust`` has not counted: it does so once in `ROUND` rows.
+        Losses of the two that ``trust`` has not counted yet; it counts once in `ROUND` rows.
     waiting : float
         Number of these rows.
     """
@@ -38,7 +38,7 @@ class JudgedState(LinearState):
     due: np.ndarray = field(default_factory=lambda: np.zeros((0, 2)))
     waiting: float = 0.0
 
-    def __setstate__(self, saved):  # those of earlier versions have a fixed share of the latest weights
+    def __setstate__(self, saved):  # earlier versions have a fixed share of the latest weights
         unjudged = {"trust": _no_mixture(), "due": np.zeros((0, 2)), "waiting": 0.0}
         super().__setstate__(saved if unjudged.keys() & saved.keys() else {**unjudged, **saved})
 
@@ -50,32 +50,32 @@ class JudgedState(LinearState):
         return state
 
     def begin_to_judge(self, rule):
-        """Trust the latest weights and their average alike, for what a rule judges."""
+        """Trust the latest weights and their average equally, for all that a rule judges."""
         self.trust = Mixture(np.zeros((rule.n_judged, 2)), np.zeros(rule.n_judged))
         self.due, self.waiting = np.zeros((rule.n_judged, 2)), 0.0
 
     def adopt(self, rule):
-        """As of any model."""
+        """Go on with ``rule``, and judge anew if it judges another number of predictions."""
         if rule.n_judged != self.rule.n_judged:
             self.begin_to_judge(rule)
         super().adopt(rule)
 
     def judged_heads(self, which):
-        """``trust`` and ``due`` of some of those that are judged, by name; nothing where the rule does not judge."""
+        """``trust`` and ``due`` of some judged groups, by name; nothing if the rule does not judge."""
         if not self.rule.judged:
             return {}
         return {"trust": Mixture(self.trust.excess[which], self.trust.gap[which]), "due": self.due[which]}
 
     def share_of_latest(self):
-        """Share of the latest weights in what predicts, for each head."""
+        """Share of the latest weights in predictions, for each head."""
         return self.trust.weights()[self.rule.groups(np.arange(self.rule.n_heads)), 0]
 
     def rest_of_round(self):
-        """How many rows are still to be judged before the share changes."""
+        """Number of rows to judge before the share changes."""
         return max(1, math.ceil(ROUND - self.waiting))
 
     def judge(self, losses):
-        """Count losses of rows of a round, of shape (n_rows, n_judged, 2); AdaHedge suffers those of all at once."""
+        """Count losses of rows of a round, of shape (n_rows, n_judged, 2); AdaHedge suffers a round's at once."""
         self.due[:] = np.minimum(np.add.accumulate(np.concatenate([self.due[None], losses]))[-1], LARGEST)
         self.waiting += float(len(losses))
         if self.waiting >= ROUND:
@@ -83,7 +83,7 @@ class JudgedState(LinearState):
             self.due[:], self.waiting = 0.0, 0.0
 
     def merge_judged(self, parts):
-        """Become judged by the rows of all `sklearn_nag.kernels.state.merging.Parts`, of which this is to be made."""
+        """Set ``trust`` and the losses that are due from all models of ``parts``."""
         first, *others = (state.trust for state in parts.states)
         self.trust = first.merged(others, parts.base.trust)
         self.due = np.maximum(parts.total(lambda state: state.due), 0.0)

@@ -1,20 +1,20 @@
-"""Whether there is room for what somebody asks for, so that it can be refused before anything is allocated."""
+"""Checks of the memory that something needs, so that it can be refused before anything is allocated."""
 
 import math
 import os
 
 import numpy as np
 
-SMALL = 2**28  # bytes, below which nobody looks
-LINE = 8  # numbers of 8 bytes in a line of the cache
+SMALL = 2**28  # bytes below which nothing is checked
+LINE = 8  # numbers of 8 bytes in a cache line
 
 
 class TooLarge(MemoryError, ValueError):
-    """Raised for a model, or an array of its weights, that is larger than the memory that is free."""
+    """Raised for a model, or an array of its weights, that exceeds the free memory."""
 
 
 def free_memory():
-    """Bytes that are free on this machine, or that it has where it does not tell; infinite where neither is known."""
+    """Free memory of this machine in bytes; if unknown, all of its memory; if that is unknown, infinite."""
     try:
         with open("/proc/meminfo", encoding="ascii") as lines:
             return next(1024.0 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
@@ -27,14 +27,14 @@ def free_memory():
 
 
 def has_room(size, copies):
-    """Whether there is room for so many copies of an array of ``size`` doubles."""
+    """Whether there is room for ``copies`` copies of an array of ``size`` doubles."""
     return not 8.0 * size > SMALL or copies * 8.0 * size <= free_memory()
 
 
 def check_room(shape, copies, what, instead):
-    """Raise `TooLarge` unless there is room for so many copies of an array of doubles.
+    """Raise `TooLarge` unless there is room for ``copies`` copies of an array of doubles.
 
-    The error says what it is, and what to do ``instead``, a sentence.
+    The error says ``what`` it is and, in a sentence, what to do ``instead``.
     """
     size = math.prod(shape, start=8.0)
     if size > SMALL and copies * size > (free := free_memory()):
@@ -45,7 +45,7 @@ def check_room(shape, copies, what, instead):
 
 
 def can_be_written(array):
-    """Whether an array may be changed in place: it is not read-only, and no change goes through to a file."""
+    """Whether an array may be changed in place: it is not read-only, and changes do not reach a file."""
     if not array.flags.writeable:
         return False
     while isinstance(array, np.ndarray):  # views have no mode of their own
@@ -56,7 +56,7 @@ def can_be_written(array):
 
 
 def array_in_lines(shape, order, make=np.zeros):
-    """Array by ``make`` that begins with a line of the cache: what lies in two lines takes twice the time."""
+    """Array from ``make`` that starts at a cache line; what lies in two lines takes twice the time."""
     size = math.prod(shape)
     room = make(size + LINE)
     first = -room.__array_interface__["data"][0] // room.itemsize % LINE
@@ -64,12 +64,12 @@ def array_in_lines(shape, order, make=np.zeros):
 
 
 def copied_in_lines(array, order):
-    """Copy of an array that begins with a line of the cache."""
+    """Copy of an array that starts at a cache line."""
     copy = array_in_lines(array.shape, order, np.empty)
     copy[...] = array
     return copy
 
 
 def begins_in_line(array):
-    """Whether an array begins with a line of the cache."""
+    """Whether an array starts at a cache line."""
     return array.__array_interface__["data"][0] % (array.itemsize * LINE) == 0

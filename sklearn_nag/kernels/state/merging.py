@@ -1,8 +1,8 @@
-"""What models of all families share when they are merged: lifts, origins, means, squares of deviations, shares.
+"""What merging shares between all families: lifts, origins, means, squared deviations, shares of models.
 
-Models that went on from a common one, the ``base``, hold its rows each, so that what they learnt themselves is the
-difference to it. What is a sum is ``base + sum(model - base)``. Squares of deviations follow from means and squares of
-the parts (Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances", 1979).
+Models that went on from a common one, the ``base``, each contain its rows, so what they learnt themselves is the
+difference from it. A sum becomes ``base + sum(model - base)``. Squared deviations follow from means and squares of the
+parts (Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances", 1979).
 """
 
 from dataclasses import dataclass
@@ -18,16 +18,16 @@ from .model import TARGET_LIFT, Diverged
 
 @dataclass
 class Parts:
-    """Models made comparable, and the model that is to be made of them.
+    """Models made comparable, and the model to be made of them.
 
     Attributes
     ----------
     merged : LinearState
-        The new model. Its clocks, targets and what is learnt of the columns' inputs are set.
+        The new model. Its clocks and targets are set, and what its columns store of inputs.
     states : list of LinearState
         Copies with the lifts and origins of ``merged``; only those that learnt something after ``base``.
     base : LinearState
-        A copy likewise; without rows where the models have no common start.
+        Such a copy, too; without rows if the models have no common start.
     rows : ndarray of shape (n_states,)
         Total weight of the rows that each learnt itself.
     """
@@ -43,7 +43,7 @@ class Parts:
         return self.rows / self.rows.sum()
 
     def total(self, read):
-        """Sum over all rows of what ``read(state)`` is the sum of over the rows of a state."""
+        """Sum over all rows of what ``read(state)`` sums over the rows of a state."""
         start = read(self.base)
         return start + sum(read(state) - start for state in self.states)
 
@@ -77,10 +77,10 @@ class Parts:
 
 
 def mean_move(state, other):
-    """By how much a model counts predictions from a higher mean of the targets than another does, for each target.
+    """How much higher the target mean that a model counts from is than another's, for each target.
 
-    A model of logarithms that has had no target above 0 has none to count from, and predicts nothing: that goes on from
-    the mean of the other, which knows of its zeros.
+    A model of logarithms that has had no target above 0 has no mean, and predicts nothing. It goes on from the other's
+    mean, which includes its zeros.
     """
     mean = state.target_mean()
     move = mean - other.target_mean()
@@ -88,9 +88,9 @@ def mean_move(state, other):
 
 
 def intercept_move(state, other, weight):
-    """What the constant column gains as means of columns and targets become those of another model.
+    """What the constant column gains when means of columns and targets become those of another model.
 
-    Both have the same lifts and origins; ``weight`` has those of ``state`` by lifted columns, in units of the target.
+    Both have the same lifts and origins. ``weight`` is that of ``state``, for lifted columns, in units of the target.
     """
     rule = state.rule
     move = np.tile(mean_move(state, other), rule.n_heads // rule.n_targets)
@@ -98,7 +98,7 @@ def intercept_move(state, other, weight):
 
 
 def move_columns(state, move):
-    """Count columns from an origin that is less by ``move``."""
+    """Count columns from an origin that is lower by ``move``."""
     state.columns.sum += state.t * move
 
 
@@ -114,7 +114,7 @@ def move_targets(state, origin):
 
 
 def prepare(states, base, move_origin=move_columns, move_targets=move_targets):
-    """`Parts`, of copies, of models by one rule; None where at most one has learnt anything after ``base``.
+    """`Parts`, with copies of models of one rule; None if at most one has learnt anything after ``base``.
 
     The callables are what a family does to a copy when the origins of columns and targets change.
     """
@@ -128,7 +128,7 @@ def prepare(states, base, move_origin=move_columns, move_targets=move_targets):
     everyone = [*states, base]
     target_lift = min(state.targets.lift for state in everyone)
     for state in everyone:
-        while state.targets.lift != target_lift:  # by steps, as the factor may be out of range
+        while state.targets.lift != target_lift:  # in steps, because the factor may be out of range
             state.relift_targets(max(target_lift / state.targets.lift, TARGET_LIFT))
     lift = _common_lift(everyone)
     first = [base] if base.t > 0 else states
@@ -155,19 +155,19 @@ def prepare(states, base, move_origin=move_columns, move_targets=move_targets):
 
 
 def _least(origins):
-    """The nearest of each column: from far ones digits are lost."""
+    """Nearest origin of each column; with distant ones, digits are lost."""
     return np.take_along_axis(np.array(origins), np.argmin(np.abs(origins), axis=0)[None], axis=0)[0]
 
 
 def _common_lift(states):
-    """The least lift of each column among the models that have seen it; 1 for a column that none has seen."""
+    """Least lift of each column among the models that have seen it; 1 if none has."""
     seen = [np.where(state.columns.largest > 0, state.columns.lift, np.inf) for state in states]
     least = np.min(seen, axis=0)
     return np.where(least < np.inf, least, 1.0)
 
 
 def _merge_inputs(parts, lift, origin):
-    """Set the clocks of the merged model and what its columns know of their inputs."""
+    """Set the clocks of the merged model, and what its columns store of their inputs."""
     merged, columns, everyone = parts.merged, parts.merged.columns, [*parts.states, parts.base]
     for name in merged.clocks():
         setattr(merged, name, float(parts.total(lambda state, name=name: getattr(state, name))))
@@ -193,7 +193,7 @@ def _merge_inputs(parts, lift, origin):
 
 
 def _squared_deviations(state):
-    """Squares of deviations from the mean, of rare columns as well, whose squares are those of ``x``."""
+    """Squared deviations from the mean, also of rare columns, which store squares of ``x``."""
     columns = state.columns
     if columns.frequent is None:
         return columns.squares
@@ -203,7 +203,7 @@ def _squared_deviations(state):
 
 
 def _merge_frequent(parts):
-    """Tell frequent columns from rare ones, by all rows; see `frequent`."""
+    """Tell frequent columns from rare ones by all rows; see `frequent`."""
     merged, columns = parts.merged, parts.merged.columns
     named = parts.total(lambda state: state.rows_of_each())
     if not merged.rule.selective:
@@ -234,20 +234,20 @@ def _merge_targets(parts, origin):
             lambda state: (state.targets.spread * over(state, mean)) ** 2 + state.t * (over(state, mean) - 1.0) ** 2
         )
         targets.spread[:] = np.sqrt(np.maximum(squares, 0.0))
-    # What order in time the rows of the models have is not known; where all saw the same time, this is it.
+    # The order in time of the models' rows is unknown; this is their growth if all saw the same time.
     targets.growth[:] = sum(share * growth for share, growth in zip(parts.share, growths))
     if merged.rule.log_link:
         return
     targets.sum[:] = parts.total(lambda state: state.targets.sum)
     sizes = [np.maximum(state.targets.spread, np.abs(state.targets.sum)) for state in everyone]
-    unit = np.ldexp(1.0, np.frexp(positive(np.max(sizes, axis=0)))[1] - 1)  # squares of targets overflow
+    unit = np.ldexp(1.0, np.frexp(positive(np.max(sizes, axis=0)))[1] - 1)  # because squares of targets overflow
     targets.spread[:] = unit * np.sqrt(
         _squares(parts, lambda state: (state.targets.sum / unit, (state.targets.spread / unit) ** 2))
     )
 
 
 def over(state, mean):
-    """The mean of the targets of a model over another, whose logarithm is ``mean``; 1 where there is none."""
+    """Target mean of a model over another mean, whose logarithm is ``mean``; 1 if there is none."""
     return np.exp(np.minimum(state.target_mean() - mean, FARTHEST)) if state.t > 0 else np.ones_like(mean)
 
 
@@ -262,7 +262,7 @@ def _merge_logarithms(parts):
 
 
 def _squares(parts, read):
-    """Sum of squared deviations from the mean over all rows; ``read(state)`` gives a sum and such squares."""
+    """Sum of squared deviations from the mean over all rows; ``read(state)`` returns a sum and such squares."""
     base, merged = parts.base, parts.merged
     base_sum, base_squares = read(base)
     base_mean = base_sum / max(base.t, TINY)
@@ -279,8 +279,8 @@ def _squares(parts, read):
 def invert_growth(log_size, rate, log_factor):
     """Solve ``log r + min(rate r^2 - log_factor, 700) = log_size`` for ``r``.
 
-    The left side is the logarithm of a potential's weight, which grows with ``r``. Without the cut-off, ``x = 2 rate
-    r^2`` solves ``x + log x = 2 (log_size + log_factor) + log(2 rate)``, which is Wright's omega function.
+    The left side is the logarithm of a potential's weight, which grows with ``r``. Without the cut-off,
+    ``x = 2 rate r^2`` solves ``x + log x = 2 (log_size + log_factor) + log(2 rate)``: Wright's omega function.
     """
     log_r = log_size + log_factor
     argument = 2.0 * log_r + np.log(2.0 * rate)
@@ -290,7 +290,7 @@ def invert_growth(log_size, rate, log_factor):
 
 
 def finish(state):
-    """Return the merged model; raise `Diverged` where one of its numbers has left the range of float64."""
+    """Return the merged model; raise `Diverged` if a number has left the range of float64."""
     columns = state.columns
     if state.rule.selective:  # rare columns are counted from 0
         rare = columns.frequent == 0

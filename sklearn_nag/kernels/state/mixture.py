@@ -4,9 +4,9 @@ import numpy as np
 
 from .lifts import LARGEST, positive
 
-ROUNDING = 2.0**-50  # of a loss: what it exceeds another by no more than this is no difference
+ROUNDING = 2.0**-50  # of a loss; an excess over another loss up to this counts as none
 FAINT = 2.0**-960  # share of weights that may have lost digits
-OUTLYING = 32.0  # times their mean so far that a loss counts as at most, in that mean
+OUTLYING = 32.0  # multiple of the mean loss so far as which a loss counts at most, in that mean
 STEEPEST = LARGEST / 4.0  # the largest loss on a tangent, so that differences stay in range
 SLOPES = {"log_loss": lambda p: -1.0 / p, "squared_error": lambda p: p, "absolute_error": np.sign}
 
@@ -24,7 +24,7 @@ class Mixture:
         Total of the mixability gaps.
     """
 
-    grows = True  # whether the gap of each row is added
+    grows = True  # whether the mixability gap of each row is added
 
     def __init__(self, excess, gap):
         self.excess, self.gap = excess, gap
@@ -45,17 +45,17 @@ class Mixture:
         return copied
 
     def rearranged(self, experts):
-        """Copy with the experts of these places, in this order; one that is named twice goes on as two.
+        """Copy with the experts at these places, in this order; one that is named twice becomes two.
 
-        So an expert that joins late has the losses of another one until then, as if it had agreed with that.
+        An expert that joins late thus has the losses of another until then.
         """
         copied = self.copy()
         copied.excess = np.ascontiguousarray(self.excess[:, experts])
-        copied.excess -= copied.excess.min(axis=1, keepdims=True)  # as the best one may be left out
+        copied.excess -= copied.excess.min(axis=1, keepdims=True)  # because the best one may be left out
         return copied
 
     def merged(self, others, base=None):
-        """A new mixture of this and others of the same experts: losses since ``base``, by default all, add up."""
+        """New mixture of this and others of the same experts; losses since ``base``, by default all, add up."""
         whole = self.copy()
         with np.errstate(over="ignore"):
             for name in ("excess", "gap"):
@@ -67,7 +67,7 @@ class Mixture:
         return whole
 
     def weights(self):
-        """Share of each expert, of the shape of ``excess``; while there is no gap, the leaders share alike."""
+        """Share of each expert, in the shape of ``excess``; while there is no gap, the leaders share equally."""
         gap = self.gap[:, None]
         with np.errstate(all="ignore"):
             power = np.where(gap > 0, -np.log(self.excess.shape[1]) * (self.excess / gap), -np.inf)
@@ -140,12 +140,12 @@ class Mixture:
         return shares
 
     def fade(self, factor):
-        """Let losses so far count by ``factor``, which moves no share."""
+        """Multiply the losses so far by ``factor``, which changes no share."""
         self.excess *= factor
         self.gap *= factor
 
     def suffer(self, share, losses, noise=0.0, row_weight=None):
-        """Count the losses of a row that was played with these shares, both of shape (n_groups, n_experts)."""
+        """Count the losses of a row played with these shares, both of shape (n_groups, n_experts)."""
         beyond = _beyond(losses, losses)
         with np.errstate(over="ignore"):
             if self.grows:
@@ -154,10 +154,10 @@ class Mixture:
         self.excess -= self.excess.min(axis=1, keepdims=True)
 
     def _widen(self, share, losses, behind):
-        """Add the mixability gap of a row: by how much the mean loss exceeds that of the mixture.
+        """Add the mixability gap of a row: the mean loss minus that of the mixture.
 
-        Losses are counted from the least one of those that have a share. One without, as it was too far behind, may
-        suffer less, and even take the lead: then the loss of the mixture is found from the weights before and after.
+        Losses are relative to the least of the experts with a share. One without, because it was too far behind, may
+        suffer less, and even take the lead. Then the weights before and after give the loss of the mixture.
         """
         if unplayed := np.count_nonzero(share) < share.size:
             behind = _beyond(losses, np.where(share > 0, losses, np.inf))
@@ -175,9 +175,9 @@ class Mixture:
 
 
 def _beyond(losses, others):
-    """By how much losses exceed the least of others, or fall short of it; 0 where rounding may have done it.
+    """How far losses are above the least of others, or below (negative); 0 if it may be rounding.
 
-    `Mixture` knows no unit: while experts differ by rounding alone, it would follow that.
+    `Mixture` knows no unit: if experts differ only by rounding, it would follow that.
     """
     beyond = losses - others.min(axis=1, keepdims=True)
     return np.where(np.abs(beyond) <= ROUNDING * np.abs(losses), 0.0, beyond)
@@ -243,7 +243,7 @@ class FixedShare(Mixture):
     rearranged = FixedRate.rearranged
 
     def merged(self, others, base=None):
-        """As `Mixture.merged`; old losses are forgotten, so each mixture's weights count by its rounds instead."""
+        """As `Mixture.merged`, but each mixture's weights count by its rounds, because old losses are forgotten."""
         mixtures, before = [self, *others], 0.0 if base is None else base.rounds
         rounds = np.array([mixture.rounds - before for mixture in mixtures])
         part = rounds / positive(np.add.reduce(rounds))
@@ -255,12 +255,12 @@ class FixedShare(Mixture):
         return FixedShare(excess - excess.min(axis=1, keepdims=True), gap, before + np.add.reduce(rounds), self.unit)
 
     def group(self, i):
-        """One of the groups; what it learns is written here."""
+        """One of the groups, with shared arrays: what it learns is written here."""
         own = slice(i, i + 1)
         return FixedShare(self.excess[own], self.gap[own], self.rounds[own], self.unit)
 
     def suffer(self, share, losses, noise=0.0, row_weight=None):
-        """As `Mixture.suffer`; ``noise`` and ``row_weight`` are what `play` has of the row."""
+        """As `Mixture.suffer`; ``noise`` and ``row_weight`` are those of `play` for the row."""
         n_experts = share.shape[1]
         before = self.rounds.copy()
         self.rounds += 1.0

@@ -1,11 +1,11 @@
-"""A model: its columns, what is common to all of them, and the linear function they stand for.
+"""A model: its columns, what they have in common, and the linear function that they represent.
 
 Notation (paper: Ross, Mineiro and Langford, UAI 2013). A column is a feature, or the constant 1 of the intercept, which
-is the last one. ``s`` is the scale of a column, ``z = x / s``, ``u = w s`` the weight without units.
+is the last one. ``s`` is the scale of a column, ``z = x / s``, and ``u = w s`` the unit-free weight.
 
-With ``centred`` rules ``x`` is the deviation from the running mean, taken relative to the first row, so that a distant
-origin costs no digits; the constant column is never centred. Likewise the targets, with ``target_unit``: they are taken
-relative to the first one, predictions are counted from their running mean, steps are multiplied by their running
+In ``centred`` rules, ``x`` is the deviation from the running mean. It is computed relative to the first row, so that a
+distant origin costs no digits. The constant column is never centred. With ``target_unit``, targets are likewise
+relative to the first one, predictions are counted from their running mean, and steps are multiplied by their running
 standard deviation.
 """
 
@@ -22,15 +22,15 @@ from .lifts import LARGEST, TINY, over_scales, positive
 from .memory import can_be_written, check_room
 from .targets import Targets, growth_of, in_one_pass, widened, widened_rates
 
-LARGEST_TARGET, TARGET_LIFT = 2.0**256, 2.0**-768  # lifted targets that need a lift, and the lift
-SMALL_LIFT = 2.0**512  # of small ones
-MANY = 2**27  # weights in raw units, a GiB of them, of which no array is made unless somebody asks for it
-AT_ONCE = 2**21  # weights that are made at once, where an array of all is not
-FARTHEST = 2.0**20  # size of a mean, in scales, from which predictions are made of deviations, not of raw features
+LARGEST_TARGET, TARGET_LIFT = 2.0**256, 2.0**-768  # size of lifted targets that need a lift, and that lift
+SMALL_LIFT = 2.0**512  # lift of small targets
+MANY = 2**27  # weights in raw units (a GiB), of which no array is made unless somebody asks for it
+AT_ONCE = 2**21  # weights that are made at once if there is no array of all
+FARTHEST = 2.0**20  # size of a mean, in scales, from which predictions are made of deviations, not raw features
 
 
 class Diverged(ArithmeticError):
-    """Some number of the model has left the range of float64; the state is not to be used."""
+    """Some number of the model has left the range of float64; the state must not be used."""
 
 
 @dataclass(eq=False)
@@ -42,7 +42,7 @@ class LinearState:
     rule : LinearRule
         The rule that made the state.
     columns : Columns
-        What is kept for each column.
+        What is stored for each column.
     t : float
         Total weight of the rows seen, less what has faded.
     loss : ndarray of shape (n_played,)
@@ -52,35 +52,35 @@ class LinearState:
     averaged : float
         ``sum c t`` over the rows that are averaged.
     age : float
-        Total weight of the rows seen, where what was learnt fades.
+        Total weight of the rows seen, if models fade.
     faded : float
-        By how many parts of a half-life it has.
+        Parts of a half-life that have faded.
     cached : tuple or None
-        What `linear` returned since the last row was learnt.
+        Result of `linear` since the last row was learnt.
     looked_up : int
-        Entries of sparse rows that were predicted without `linear` since then.
+        Entries of sparse rows predicted without `linear` since then.
     frequent : tuple or None
-        The features that `followed` returns and a bound on the mean number of entries of rows, kept up by sparse
-        rows; None where it is not known.
+        Features that `followed` returns, and a bound on the mean number of entries of rows, both updated by sparse
+        rows; None if unknown.
     G_before : ndarray or None
         ``columns.G`` before a kernel rescaled all of it, since the last `undo`.
     columns_before : tuple of ndarray or None
-        Which columns `renew_columns` has changed since the last `undo`, and what the table had for them.
+        Columns that `renew_columns` has changed since the last `undo`, and what the table had for them.
     of_columns : int or None
-        Number of columns of the model that this is the `part` of, where that has more.
+        Number of columns of the larger model that this is a `part` of.
     floor : ndarray of shape (n_played,) or None
-        What predictions are not clipped below, by the mixture that this is a model of.
+        Lower bound of clipped predictions, set by the mixture that this model belongs to.
     """
 
-    # What is found anew in a model that was loaded, and what it is until then.
+    # Attributes that are found anew after loading, and their values until then.
     TRANSIENT: ClassVar[dict[str, Any]] = {
         "cached": None, "looked_up": 0, "frequent": None, "G_before": None, "columns_before": None, "of_columns": None,
         "floor": None,
     }  # fmt: skip
 
-    CLOCKS: ClassVar[tuple[str, ...]] = ("t", "averaged", "age", "faded")  # numbers that rows count up
-    SMALL: ClassVar[tuple[str, ...]] = ("loss", "targets")  # arrays beside the columns
-    others = ()  # models that learn the same rows beside it
+    CLOCKS: ClassVar[tuple[str, ...]] = ("t", "averaged", "age", "faded")  # counters of rows
+    SMALL: ClassVar[tuple[str, ...]] = ("loss", "targets")  # arrays outside the columns
+    others = ()  # models that learn the same rows alongside
 
     rule: Any
     columns: Columns
@@ -106,17 +106,17 @@ class LinearState:
 
     @property
     def n_features(self):
-        """How many features there are."""
+        """Number of features."""
         return self.columns.lift.size - self.rule.intercept
 
     @property
     def n_columns(self):
-        """How many columns there are, in the whole model where this is a part of one."""
+        """Number of columns; of the whole model if this is a part of one."""
         return self.of_columns or self.columns.lift.size
 
     @property
     def can_be_written(self):
-        """Whether arrays may be changed in place, which they may not when they are those of a file."""
+        """Whether arrays may be changed in place; not those of a file."""
         return can_be_written(self.columns.table)
 
     @property
@@ -126,19 +126,19 @@ class LinearState:
 
     @property
     def largest(self):
-        """The largest absolute value of each feature."""
+        """Largest absolute value of each feature."""
         return self.columns.largest[: self.n_features]
 
     def goes_on_by(self, rule):
-        """The rule by which the model goes on where ``rule`` is asked for."""
+        """Rule with which the model goes on if ``rule`` is asked for."""
         if type(rule) is not type(self.rule):
-            return rule  # which cannot be adopted
+            return rule  # cannot be adopted
         kept = {name: getattr(self.rule, name) for name in rule.as_begun}
         as_asked = all(getattr(rule, name) == value for name, value in kept.items())
         return rule if as_asked else replace(rule, **kept)
 
     def adopt(self, rule):
-        """Go on by ``rule``, which may differ in everything but the meaning of the arrays."""
+        """Go on with ``rule``, which may differ in everything except the meaning of the arrays."""
         if rule.bounded and rule.constraint != self.rule.constraint:
             self.columns = self.columns.for_rule(rule)
         self.rule = rule
@@ -148,23 +148,20 @@ class LinearState:
         function(self)
 
     def factors_to(self, later):
-        """By what fields of columns that rows have not named are multiplied until a ``later`` model, by name."""
+        """Factors of fields, by name, until a ``later`` model, for columns that rows have not named."""
         return {}
 
     def check_others(self):
-        """Raise ValueError unless the models in ``others`` go with this one."""
+        """Raise ValueError unless the models in ``others`` fit this one."""
 
     def models(self):
-        """For a mixture of models pairs of the share of each, of shape (n_played,), and the model; none for others."""
+        """For a mixture of models, pairs of a share, of shape (n_played,), and a model; else an empty list."""
         return []
 
     def unit_free_weight(self):
-        """``u`` to predict with, in units of the target.
+        """Weights ``u`` to predict with, of shape (n_played, n_columns), in units of the target.
 
-        Returns
-        -------
-        ndarray of shape (n_played, n_columns)
-            Relative to the mean of columns and targets where these are learnt.
+        Relative to the mean of columns and targets if these are learnt.
         """
         raise NotImplementedError
 
@@ -177,7 +174,7 @@ class LinearState:
         vars(self).update(state, **self.TRANSIENT)
 
     def copy(self):
-        """Independent copy, with arrays that can be written to."""
+        """Independent copy with writeable arrays."""
         return replace(self, columns=self.columns.copy(), **self.small_arrays())
 
     def moved(self, places):
@@ -211,7 +208,7 @@ class LinearState:
         return replace(self, columns=columns, **self.small_arrays(), **self.TRANSIENT)
 
     def latest(self):
-        """The same model, without copies, predicting by the latest weights where it would by an average of them."""
+        """The same model, without copies, predicting with the latest weights instead of their average."""
         if not self.rule.averaged:
             return self
         return replace(self, rule=replace(self.rule, averaged=False), averaged=0.0, cached=None)
@@ -237,7 +234,7 @@ class LinearState:
         return features
 
     def most_followed(self):
-        """The most features that can be frequent: each is not 0 in so many rows, of so many entries in the mean."""
+        """Upper bound of the number of frequent features: each is nonzero in at least ``1 - ENDS`` of the rows."""
         return int(self.frequent[1] / (1.0 - ENDS)) + 1
 
     def follow(self, features):
@@ -245,20 +242,20 @@ class LinearState:
         self.frequent = features, self.frequent[1]
 
     def small_arrays(self):
-        """Copies of the arrays beside the columns, by name."""
+        """Copies of the arrays outside the columns, by name."""
         return {name: getattr(self, name).copy() for name in self.SMALL}
 
     def clocks(self):
-        """The numbers that rows count up, by name."""
+        """The counters of rows, by name."""
         return {name: getattr(self, name) for name in self.CLOCKS}
 
     def renew_columns(self):
-        """Let the table of the columns have all as it is, where what had faded unseen could leave the range."""
+        """Settle the columns, before what fades in units could leave the range."""
         self.note_columns()
         self.columns.settle()
 
     def note_columns(self):
-        """Keep, for what undoes a call, what it may change of columns that it does not name; what is kept stays so."""
+        """Keep for `Undo` what a call may change in columns that it does not name; what is already kept stays."""
         G = self.columns.kept("G")
         if self.G_before is None and G is not None:
             self.G_before = G.copy()
@@ -286,13 +283,13 @@ class LinearState:
         return Undo(self, named)
 
     def relift(self, index, new):
-        """Change the lifts of the columns at ``index``, and all that is multiplied by them."""
+        """Change the lifts of the columns at ``index``, and rescale what is multiplied by them."""
         self.columns.relift(self.rule, index, new)
 
     # -- targets so large that sums of them would overflow
 
     def first_too_large(self, y):
-        """Place of the first row of targets, as they are given, that needs a lift; None where none does."""
+        """Index of the first row of targets, as given, that needs a lift; None if there is none."""
         limit = LARGEST_TARGET / self.targets.lift
         if not np.abs(y).max(initial=0.0) >= limit:
             return None
@@ -304,14 +301,14 @@ class LinearState:
             self.relift_targets(SMALL_LIFT)
 
     def relift_targets(self, factor):
-        """Multiply by ``factor`` the targets and whatever has their unit."""
+        """Multiply the targets, and all that has their unit, by ``factor``."""
         self.targets = Targets(self.targets.table * factor, self.targets.lift * factor)
         self.loss = self.in_unit_of_loss(self.loss, factor)
 
     def in_unit_of_loss(self, values, factor):
-        """``values`` of a loss after targets have been multiplied by ``factor``, at most the largest double."""
+        """``values`` of a loss after targets were multiplied by ``factor``; at most the largest double."""
         with np.errstate(over="ignore"):
-            for _ in range(self.rule.degree):  # by steps, as the power of the factor may be out of range
+            for _ in range(self.rule.degree):  # in steps, because the power of the factor may be out of range
                 values = np.minimum(values * factor, LARGEST)
         return values
 
@@ -320,7 +317,8 @@ class LinearState:
     def mean_loss(self, t, lifted=False, counting=1.0):
         """Mean of the losses over rows of total weight ``t``, and over targets unless they are coupled.
 
-        ``counting`` multiplies the loss of each target. Where experts are not mixed, an array with an entry for each.
+        ``counting`` multiplies the loss of each target. If experts are not mixed, returns an array with an entry for
+        each.
         """
         if t == 0:
             return np.nan
@@ -332,14 +330,14 @@ class LinearState:
         return float(means[0]) if self.rule.mixed else means
 
     def unit(self):
-        """Running standard deviation of the targets, for each head; 1 where a rule does not learn it."""
+        """Running standard deviation of the targets, for each head; 1 if a rule does not learn it."""
         if not self.rule.target_unit or self.rule.log_link:
             return np.ones(self.rule.n_heads)
         spread = self.targets.spread / np.sqrt(max(self.t, TINY))
         return np.tile(spread, self.rule.n_heads // self.rule.n_targets)
 
     def target_mean(self):
-        """From where predictions are counted, relative to the origin of the targets: their mean, or its logarithm."""
+        """What predictions are counted from: the mean of the targets, relative to their origin, or its logarithm."""
         if not self.rule.log_link:
             return self.targets.mean(self.t)
         total = self.targets.sum
@@ -348,12 +346,9 @@ class LinearState:
         return np.where((self.t > 0) & (total > NOTHING / 2.0), total - np.log(max(self.t, TINY)), NOTHING)
 
     def clip_range(self):
-        """Between which predictions are clipped; None where they are not. With the margin for targets that grow.
+        """Range to which predictions are clipped, with the margin for targets that grow; None if they are not clipped.
 
-        Returns
-        -------
-        low, high : ndarray of shape (n_played,)
-            In units of the targets as they are given.
+        Two arrays of shape (n_played,), in units of the targets as given.
         """
         clip, targets = self.rule.clip, self.targets
         if clip is None or (clip == "targets" and self.t == 0):
@@ -367,7 +362,7 @@ class LinearState:
         return low if self.floor is None else np.maximum(low, self.floor), high
 
     def is_among_targets(self, p):
-        """Whether clipping leaves predictions as they are because targets were on both sides of each: soon told."""
+        """Whether clipping changes nothing because targets were on both sides of each prediction; a fast check."""
         targets, n = self.targets, self.rule.n_played
         if self.rule.clip != "targets" or self.t == 0 or n != self.rule.n_targets:
             return False
@@ -382,11 +377,11 @@ class LinearState:
         return widened(targets.low, targets.high, targets.growth, targets.spread, t)
 
     def share_at_ends(self):
-        """How near the targets come to being at the two ends of their range alone, for each.
+        """How close the targets are to lying only at the two ends of their range, for each target.
 
-        Their variance over the largest that any have with this range and mean: 1 where all are at an end, 1/3 where
-        they fill the range evenly; 0 where means are not kept. Source: Bhatia and Davis, "A better bound on the
-        variance", The American Mathematical Monthly 107, 2000.
+        Their variance over the largest with this range and mean: 1 if all are at an end, 1/3 if they fill the range
+        evenly, 0 if means are not stored. Source: Bhatia and Davis, "A better bound on the variance", The American
+        Mathematical Monthly 107, 2000.
         """
         targets, mean, t = self.targets, self.targets.mean(self.t), max(self.t, TINY)
         if self.rule.log_link:
@@ -418,20 +413,20 @@ class LinearState:
             targets.growth[:] = np.nan_to_num(in_one_pass(growth, targets.spread, c.sum(), self.t))
 
     def scale(self, size=None):
-        """Scale ``s`` of each column, 0 where nothing but 0 was seen (and 1 throughout without normalization).
+        """Scale ``s`` of each column: 0 if only 0 was seen, 1 throughout without normalization.
 
-        ``size`` is what `size` returns, where it has been called already.
+        ``size`` is the result of `size`, if known.
         """
         with np.errstate(over="ignore"):
             return np.minimum((self.size() if size is None else size) / self.columns.lift, LARGEST)
 
     def rows_of_each(self):
-        """Total weight of the rows in which each column is not 0, by rules that count these."""
+        """Total weight of the rows in which each column is nonzero, for rules that count them."""
         tally = self.columns.tally
         return np.where(self.columns.frequent > 0, self.t - tally, tally)
 
     def share_of_rows(self):
-        """Share of these rows."""
+        """Share of the rows in which each column is nonzero."""
         return self.rows_of_each() / self.t
 
     def size(self):
@@ -439,7 +434,7 @@ class LinearState:
         return self.columns.size(self.rule, self.t)
 
     def mean_from_origin(self):
-        """Running mean of each column, lifted, relative to the origin where there is one; else 0."""
+        """Running mean of each column, lifted, relative to the origin if there is one; else 0."""
         columns = self.columns
         if not self.rule.centred:
             return np.zeros(columns.lift.size)
@@ -447,26 +442,26 @@ class LinearState:
         return mean if columns.frequent is None else np.where(columns.frequent, mean, -columns.origin)
 
     def lifted_mean(self):
-        """Running mean of each column, lifted; 0 where it is not learnt."""
+        """Running mean of each column, lifted; 0 if it is not learnt."""
         mean = self.mean_from_origin()
         return mean if self.columns.origin is None else self.columns.origin + mean
 
     def mean(self):
-        """Running mean of each column; 0 where the rule is not centred."""
+        """Running mean of each column; 0 if the rule is not centred."""
         with np.errstate(over="ignore"):
-            return np.clip(self.lifted_mean() / self.columns.lift, -LARGEST, LARGEST)  # as it may round to more
+            return np.clip(self.lifted_mean() / self.columns.lift, -LARGEST, LARGEST)  # rounding may exceed this
 
     def means_in_scales(self, size):
-        """How many scales the running mean of each column is from 0, for the ``size`` of each."""
+        """Running mean of each column over its scale, ``size``."""
         return self.lifted_mean() / positive(size)
 
     def far(self, distance=FARTHEST):
-        """Whether the mean of each column is so many scales from 0 that weights in raw units lose digits."""
+        """Whether each column's mean is so many scales from 0 that weights in raw units lose digits."""
         with np.errstate(all="ignore"):
             return ~(np.abs(self.means_in_scales(self.size())) < distance)
 
     def linear(self):
-        """Weights in raw units, kept until the next row is learnt.
+        """Weights in raw units, cached until the next row is learnt.
 
         Returns
         -------
@@ -475,9 +470,9 @@ class LinearState:
         intercept : ndarray of shape (n_played,)
             Weight of the constant 1, moved by the means of columns and targets.
         reach : float
-            0 where ``coef`` and ``intercept`` do not predict as ``u`` does: where a weight is out of the range of
-            normal doubles, or a mean so far from 0 that digits are lost. Else how large up to `FEW` features may be so
-            that no sum leaves the range of float64.
+            Largest size of up to `FEW` features with which no sum leaves the range of float64. It is 0 if ``coef`` and
+            ``intercept`` do not predict as ``u`` does: a weight is outside the range of normal doubles, or a mean so
+            far from 0 that digits are lost.
         """
         if self.cached is None:
             check_room(
@@ -495,55 +490,50 @@ class LinearState:
 
     @property
     def has_many(self):
-        """Whether there are so many weights that predictions are made without an array of all of them."""
+        """Whether there are so many weights that predictions do without an array of all."""
         return self.cached is None and self.alone and self.rule.n_played * self.columns.lift.size > MANY
 
     @property
     def alone(self):
-        """Whether the weight of each column, and what it adds to the intercept, are its own affair."""
+        """Whether each column's weight, and its part of the intercept, depend on this column alone."""
         return self.rule.columnwise and (self.rule.selective or not self.rule.centred)
 
     def intercept(self):
-        """As `linear`, the intercept alone."""
+        """The intercept alone; see `linear`."""
         if not self.has_many:
             return self.linear()[1]
         centred = self.followed() if self.rule.selective else np.zeros(0, np.int64)
         return self.part(centred).linear()[1]
 
     def coef(self):
-        """As `linear`, the weights of the features alone."""
+        """The weights of the features alone; see `linear`."""
         return self.linear()[0]
 
     def is_exact(self):
-        """Whether weights in raw units predict as the model does, to rounding; see `linear`."""
+        """Whether weights in raw units predict as the model does, up to rounding; see `linear`."""
         return self.linear()[2] > 0.0
 
     def sparse_weights(self):
-        """The weights in raw units of `linear` that are not 0.
-
-        Returns
-        -------
-        csr_matrix of shape (n_played, n_features)
-        """
+        """Nonzero weights of `linear`, as a CSR matrix of shape (n_played, n_features)."""
         if not self.has_many:
             return sparse.csr_matrix(self.linear()[0])
         return sparse_weights_of(self, self.met())
 
     def part(self, features):
-        """The model on some of the features alone, in this order, and the intercept; with copies of the columns."""
+        """The model on some features, in this order, and the intercept; with copies of the columns."""
         n = self.columns.lift.size
         columns = self.columns.take(np.append(features, np.arange(n - self.rule.intercept, n)))
         return replace(self, columns=columns, frequent=None, cached=None)
 
     def met(self):
-        """The features that rows have named: no others have weights."""
+        """Features that rows have named; no others have weights."""
         met = self.columns.largest > 0
         if self.columns.frequent is not None:
             met |= self.columns.frequent > 0
         return np.flatnonzero(met[: self.n_features])
 
     def _linear_of_met(self):
-        """As `_linear`, by the columns that rows have named alone: all others have no weight."""
+        """As `_linear`, from the columns that rows have named; others have no weight."""
         columns, n_features = self.columns, self.n_features
         met = self.met()
         if 2 * len(met) > len(columns.lift):
@@ -554,7 +544,7 @@ class LinearState:
         return coef, intercept, reach
 
     def _linear(self):
-        """As `linear`, made anew."""
+        """Compute what `linear` returns."""
         rule = self.rule
         with np.errstate(all="ignore"):
             u = self.unit_free_weight()
@@ -585,19 +575,17 @@ class LinearState:
         return self.within_bounds(coef), intercept, reach
 
     def within_bounds(self, coef):
-        """Weights in raw units, which rounding may have brought beyond the bounds that the rule has for them."""
+        """Weights in raw units, clipped to the rule's bounds, which rounding may have passed."""
         if not self.rule.bounded:
             return coef
         features = slice(0, coef.shape[1])
-        return np.clip(coef, self.columns.low[features], self.columns.high[features]) + 0.0  # which has no -0
+        return np.clip(coef, self.columns.low[features], self.columns.high[features]) + 0.0  # turns -0 into 0
 
 
 def sparse_weights_of(state, features):
-    """The weights in raw units of some features, in order, that are not 0; of those of others nothing is made.
+    """Nonzero weights in raw units of some features, in order, as a CSR matrix of shape (n_played, n_features).
 
-    Returns
-    -------
-    csr_matrix of shape (n_played, n_features)
+    Nothing is made of other features.
     """
     shape = state.rule.n_played, state.n_features
     parts, step = [np.zeros((3, 0))], max(1, AT_ONCE // shape[0])
@@ -612,18 +600,18 @@ def sparse_weights_of(state, features):
 
 @dataclass(eq=False)
 class BoundedState(LinearState):
-    """Base of the models that learn without a learning rate, from derivatives divided by their bound.
+    """Base of the models without a learning rate, which learn from derivatives divided by their bound.
 
     A row of weight ``c`` counts as if its features and its derivative were multiplied by ``sqrt(c / C)``, with ``C``
-    the largest weight so far (for ScInOL: the derivative by ``c / C``): so every derivative stays within the bound that
+    the largest weight so far (in ScInOL, the derivative by ``c / C``). So every derivative stays within the bound that
     the theorems need, equal weights change nothing, and light rows change little.
 
     Attributes
     ----------
     largest_gradient : ndarray of shape (n_heads,)
-        The largest derivative so far, for losses that have no bound.
+        Largest derivative so far, for losses without a bound.
     largest_weight : float
-        The largest weight of a row.
+        Largest weight of a row.
     """
 
     SMALL: ClassVar[tuple[str, ...]] = (*LinearState.SMALL, "largest_gradient")
@@ -639,13 +627,13 @@ class BoundedState(LinearState):
         return state
 
     def relift_targets(self, factor):
-        """Multiply by ``factor`` the targets and whatever has their unit; weights are kept without it."""
+        """As `LinearState.relift_targets`; weights are stored without unit."""
         super().relift_targets(factor)
         self.largest_gradient = self.largest_gradient * factor ** (self.rule.degree - 1)
 
 
 class Undo:
-    """What a model was before a call that may change the columns that are ``named``, by default all."""
+    """What a model was before a call that may change the ``named`` columns, by default all."""
 
     def __init__(self, state, named=None):
         state.G_before = state.columns_before = None
@@ -657,22 +645,22 @@ class Undo:
         self.has_ended = False
 
     def end(self):
-        """Take over what the call has left of the model before."""
+        """Take over what the call has left of the earlier model."""
         if not self.has_ended:
             self.G, self.before = self.state.G_before, self.state.columns_before
             self.has_ended = True  # at any moment, one of the two has them
             self.state.G_before = self.state.columns_before = None
 
     def restore(self):
-        """Make the model what it was."""
+        """Make the model what it was before the call."""
         self.end()
         vars(self.state).update(self.parts)
         self._put_back(self.state.columns)
 
     def model(self, later=()):
-        """Copy of the model as it was, whatever has become of it since; it can be asked for at any moment.
+        """Copy of the model as it was, whatever has become of it since; may be called at any moment.
 
-        ``later`` are those of calls after this one, in order.
+        ``later`` are the `Undo` objects of later calls, in order.
         """
         model = object.__new__(type(self.state))
         vars(model).update(self.parts)
@@ -694,4 +682,4 @@ class Undo:
             columns.kept("G")[:] = G
         columns.put_kept(self.named, *self.columns)
         columns.set_units(self.units)
-        vars(columns).pop("_places", None)  # which a loop may have left marked
+        vars(columns).pop("_places", None)  # a loop may have left these marked

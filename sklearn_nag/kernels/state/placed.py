@@ -1,11 +1,11 @@
-"""Models of very many weight vectors and columns: a column is kept from the first row on that names it.
+"""Models of very many weight vectors and columns, which store a column from the first row on that names it.
 
-A table of a thousand classes by a million hashed columns takes gigabytes, of which rows ever name a small part. Here a
-column gets a place in a table once a row names it, and the table grows by doubling. Kernels know nothing of it: what a
-call names is taken out as a model of its own, with the features in order, is learnt or read by, and is put back. So
-what comes out has the same bits as from a table of all columns.
+A table of a thousand classes and a million hashed columns takes gigabytes, but rows name only a small part. Here, a
+column gets a place in a table, which grows by doubling, once a row names it. Kernels do not know of it: the columns
+that a call names are taken out as a separate model, with the features in order, are learnt or read, and are put back.
+So results have the same bits as with a full table.
 
-It is for rules that change only the columns that a row names, and for models whose table would be too large: see
+This is for rules that change only the columns that a row names, and for models whose table would be too large; see
 `is_placed`.
 """
 
@@ -19,10 +19,10 @@ from .columns import Columns, distinct, renumbered
 from .memory import TooLarge, array_in_lines, can_be_written, check_room, has_room
 from .model import LinearState, sparse_weights_of
 
-LARGE = 2**30  # numbers, 8 GiB of them: of so many or more no table is made
+LARGE = 2**30  # numbers (8 GiB) from which no table is made
 AT_ONCE = 2**22  # numbers of the columns that are taken out at a time
-SAVED = "common", "store", "features", "n_features"  # what is saved; features in order, as their columns
-# What the model of no features that is kept besides has to say about all of it.
+SAVED = "common", "store", "features", "n_features"  # what is saved; features in order, and columns in theirs
+# Attributes for which the model of no features, ``common``, answers for the whole model.
 OF_ALL = frozenset({
     "averaged", "clip_range", "clocks", "eta0_weights", "goes_on_by", "in_unit_of_loss", "is_among_targets", "loss",
     "mean_loss", "models", "others", "rule", "seen", "see_growth", "share_at_ends", "shares", "t", "target_mean",
@@ -31,7 +31,7 @@ OF_ALL = frozenset({
 
 
 def can_be_placed(rule):
-    """Whether models by a rule can do without the columns that no row has named."""
+    """Whether models of a rule can do without the columns that no row has named."""
     if not (rule.lazy and rule.mixed) or rule.forgets or rule.target_unit:
         return False
     return not (rule.bounded and (np.ndim(rule.constraint.low) or np.ndim(rule.constraint.high)))
@@ -78,7 +78,7 @@ class PlacedState:
         The frequent features, in order, which each row visits.
     """
 
-    has_many = True  # so that predictions are made by what rows name
+    has_many = True  # so that predictions use only the columns that rows name
 
     common: LinearState
 
@@ -99,7 +99,7 @@ class PlacedState:
 
     @classmethod
     def of(cls, model, features, n_features):
-        """The model of so many features that ``model`` is the part of ``features``, in order, of."""
+        """Model of ``n_features`` features, of which ``model`` is the part on ``features``, in order."""
         n, place = len(features), _no_places(n_features)
         place[features] = np.arange(n)
         store = model.columns.with_table(np.array(model.columns.whole(slice(n)), order="F"))
@@ -114,7 +114,7 @@ class PlacedState:
         raise self.refusal()
 
     def refusal(self):
-        """The error for what needs a table of all columns."""
+        """Error for what needs a table of all columns."""
         return TooLarge(
             f"a model of {self.rule.n_heads:,} weight vectors of {self.n_features:,} columns keeps those "
             f"alone that rows have named, {self.n:,} so far: it learns, predicts and is merged, and its coef_ is a "
@@ -143,7 +143,7 @@ class PlacedState:
         self.__init__(common, store, place)
 
     def copy(self):
-        """Independent copy, with arrays that can be written to, places in the order of features, no room to spare."""
+        """Independent copy with writeable arrays, places in the order of features, and no spare room."""
         features, place = self.features(), _no_places(self.n_features)
         place[features] = np.arange(self.n)
         store = self.store.with_table(self.store.table.T[self.place[features]].T)
@@ -165,7 +165,7 @@ class PlacedState:
 
     def moved(self, places):
         """As `LinearState.moved`."""
-        self.common.moved(np.zeros(0, np.int64))  # which raises where features cannot be moved
+        self.common.moved(np.zeros(0, np.int64))  # raises if features cannot be moved
         features = self.features()
         features = features[places[features] >= 0]
         order = np.argsort(places[features])
@@ -175,21 +175,21 @@ class PlacedState:
 
     @property
     def n_features(self):
-        """How many features there are, with a place or without."""
+        """Number of features, with a place or without."""
         return len(self.place)
 
     @property
     def n_columns(self):
-        """How many columns there are, with a place or without."""
+        """Number of columns, with a place or without."""
         return self.n_features + self.rule.intercept
 
     @property
     def can_be_written(self):
-        """As of `LinearState`."""
+        """As `LinearState.can_be_written`."""
         return can_be_written(self.place) and self.common.can_be_written and can_be_written(self.store.table)
 
     def features(self):
-        """The features that have a place, in order."""
+        """Features that have a place, in order."""
         return np.flatnonzero(self.place >= 0)
 
     def followed(self):
@@ -197,9 +197,9 @@ class PlacedState:
         return self.centred
 
     def part(self, features, order="C"):
-        """The model on some of the features alone, in this order, and the intercept: a `LinearState` of its own.
+        """The model on some features, in this order, and the intercept, as a separate `LinearState`.
 
-        Features without a place are as before the first row. A table in C order suits reading, in F order learning.
+        Features without a place are as before the first row. C order suits reading, F order learning.
         """
         common, own, places = self.common, self.common.columns, self.place[features]
         table, n, known = array_in_lines((len(own.table), len(places) + own.lift.size), "F"), len(places), places >= 0
@@ -215,7 +215,7 @@ class PlacedState:
         return replace(common, columns=columns, **common.small_arrays(), **transient)
 
     def put(self, features, part):
-        """Take over what a `part` of these features, among them all that are frequent, has learnt."""
+        """Take over what a `part` of these features has learnt; they must include all frequent ones."""
         factors = self.common.factors_to(part)
         if factors:  # a call that is undone goes back to the old store
             self.store = self.store.with_table(self.store.table.copy(order="F"))
@@ -230,7 +230,7 @@ class PlacedState:
             self.centred = features[part.columns.frequent[: len(features)] > 0]
 
     def _make_room(self, n):
-        """Let the store have room for so many columns."""
+        """Let the store have room for ``n`` columns."""
         old = self.store.table
         if n <= old.shape[1]:
             return
@@ -252,9 +252,9 @@ class PlacedState:
         return Undo(self, None if named is None else distinct(named, self.n_features))
 
     def learn(self, learn_rows, loss, X, y, sample_weight, order, predictions):
-        """Learn rows by ``learn_rows``, `sklearn_nag.kernels.learn`, on the model of the columns that they name.
+        """Learn rows by ``learn_rows``, `sklearn_nag.kernels.learn`, on the columns that they name.
 
-        These are so many at a time as take little memory.
+        It takes as many rows at a time as need little memory.
         """
         X = sparse.csr_array(X)
         if order is not None:
@@ -314,11 +314,11 @@ class PlacedState:
 
     @property
     def largest(self):
-        """As of `LinearState`."""
+        """As `LinearState.largest`."""
         return self._of_columns(lambda model: model.columns.largest, 0.0)[: self.n_features]
 
     def _of_columns(self, read, of_others):
-        """What ``read`` gives for each column of a model; a column without a place has ``of_others``."""
+        """Result of ``read`` for each column of the model; ``of_others`` for columns without a place."""
         features = self.features()
         found, values = read(self.part(features)), np.full(self.n_columns, of_others)
         values[features], values[self.n_features :] = found[: len(features)], found[len(features) :]
@@ -327,7 +327,7 @@ class PlacedState:
     # -- checks
 
     def check_places(self):
-        """Raise ValueError unless each column of the store has one feature, and the store the fields of the rule."""
+        """Raise ValueError unless each column in the store has one feature, and the store the fields of the rule."""
         place, table, own = self.place, self.store.table, self.common.columns
         if type(place) not in (np.ndarray, np.memmap) or place.dtype != np.int32 or place.ndim != 1 or not place.size:
             raise ValueError("place is not an array of int32 of one dimension")
@@ -340,15 +340,15 @@ class PlacedState:
             raise ValueError("the columns with a place are not those of the model that is kept besides")
 
     def whole(self):
-        """The columns that have a place as a `LinearState`, in order of places, without what others are as."""
+        """The columns that have a place, in order of places, as a `LinearState` without others."""
         table = np.hstack([self.store.table[:, : self.n], self.common.columns.table])
         return replace(self.common, columns=self.common.columns.with_table(table))
 
 
 class Undo:
-    """As `sklearn_nag.kernels.state.model.Undo`, of a model and the features that a call may change, by default all.
+    """As `sklearn_nag.kernels.state.model.Undo`; the features that a call may change are ``named``, by default all.
 
-    A store that is replaced stays as it was, so what is copied are the columns that the call names.
+    A replaced store stays as it was, so only the columns that the call names are copied.
     """
 
     def __init__(self, state, named=None):
@@ -359,15 +359,15 @@ class Undo:
         self.columns = state.store.table.T[self.places]
 
     def end(self):
-        """Take over what the call has left of the model before, which is nothing."""
+        """Do nothing, because a call leaves nothing of the earlier model."""
 
     def restore(self):
-        """Make the model what it was."""
+        """Make the model what it was before the call."""
         vars(self.state).update(self.parts)
         self._put_back(self.state)
 
     def model(self, later=()):
-        """Copy of the model as it was; ``later`` are those of calls after this one, in order."""
+        """Copy of the model as it was; ``later`` are the `Undo` objects of later calls, in order."""
         model = object.__new__(PlacedState)
         vars(model).update(self.parts, place=self.parts["place"].copy())
         model.store = model.store.with_table(model.store.table.copy(order="F"))
@@ -382,30 +382,30 @@ class Undo:
 
 
 def _no_places(n_features):
-    """An array for the places of features, none of which has one."""
+    """Array for the places of features, none of which has one."""
     check_room((n_features / 2,), 2, f"an array of the places of {n_features:,} columns", "Take fewer columns.")
     return np.full(n_features, -1, dtype=np.int32)
 
 
 def _without_features(model):
-    """The model without the columns of its features, of which it is no part any more."""
+    """The model without the columns of its features, and no longer as a part of another."""
     n = model.columns.lift.size
     columns = model.columns.take(np.arange(n - model.rule.intercept, n))
     return replace(model, columns=columns, **LinearState.TRANSIENT)
 
 
 def named_by(X, also=None):
-    """The features that sparse rows name and ``also`` others, in order, and the rows on these alone."""
+    """Features that sparse rows or ``also`` name, in order, and the rows on only these features."""
     indices = X.indices[: X.nnz]
     features, numbers = renumbered(indices if also is None else np.append(indices, also), X.shape[1])
     numbers = numbers[: len(indices)].astype(X.indices.dtype, copy=False)
-    if not len(features):  # as kernels need a column
+    if not len(features):  # because kernels need a column
         features = np.zeros(1, np.int64)
     return features, sparse.csr_array((X.data[: X.nnz], numbers, X.indptr), (X.shape[0], len(features)))
 
 
 def pieces_of(X, most):
-    """Yield slices of sparse rows that name at most so many columns; a row alone may name more."""
+    """Yield slices of sparse rows that name at most ``most`` columns; a single row may name more."""
     waiting = [(0, X.shape[0])]
     while waiting:
         start, stop = waiting.pop()
@@ -418,10 +418,10 @@ def pieces_of(X, most):
 
 
 def side_by_side(states):
-    """Models that are to be compared, each as a `LinearState`, and the features that they are the part of.
+    """Models to be compared, each as a `LinearState`, and the features that they are the part of.
 
-    These are those that any of them has a place for; models with a table of all columns have one for those that rows
-    have named. Where all have a table of all columns, they are returned as they are, with None.
+    These are all features with a place in any of them; in models with a full table, those that rows have named. If all
+    have a full table, they are returned as they are, with None.
     """
     if not any(isinstance(state, PlacedState) for state in states):
         return states, None

@@ -1,4 +1,4 @@
-"""What every rule tells the shared parts of the kernel, whatever its family."""
+"""What every rule tells the shared parts of the kernel."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from .frequent import begins
 
 
 class Family(NamedTuple):
-    """What a family of learners consists of, declared by its package.
+    """The parts of a family of learners, as declared by its package.
 
     Attributes
     ----------
     package : str
-        Its name; the modules ``numpy_rows`` and ``numba_rows`` in it have ``learn_rows`` each.
+        Name of the package. Its modules ``numpy_rows`` and ``numba_rows`` each have ``learn_rows``.
     merge : callable or None
-        As `sklearn_nag.kernels.merge`, of several models; None where there is no such thing.
+        Merges several models, as `sklearn_nag.kernels.merge`; None if the family cannot.
     lead : callable or None
-        As `sklearn_nag.kernels.lead`; None where that is a copy.
+        As `sklearn_nag.kernels.lead`; None if that is a copy.
     learns_apart : bool
         Whether its states have ``for_targets`` and ``put_targets``, so that threads can learn some targets each.
     fading : callable or None
-        ``fading(learn_rows, multiply, rule, compiled)`` is a ``learn_rows`` that lets fade what was learnt, with
-        ``multiply`` as `Columns.multiply`, or the same compiled; None where nothing does.
+        ``fading(learn_rows, multiply, rule, compiled)`` is a ``learn_rows`` that fades what was learnt. ``multiply`` is
+        `Columns.multiply`, or its compiled version. None if nothing fades.
     """
 
     package: str
@@ -42,55 +42,55 @@ class LinearRule:
     """Base of the rules of all families.
 
     A rule is a frozen dataclass with the parameters of a family. The shared parts of the kernel read from it ``State``,
-    the class of the models that learn by it, ``family``, and
+    the class of its models, ``family``, and
 
     ============================ ======================================================================================
     ``intercept``                whether the last column is the constant 1; it is never penalised
-    ``normalization``            ``"max"``, ``"rms"``, ``"auto"`` or None: the scale ``s`` is the largest ``|x|``, the
-                                 root mean square of ``x``, that of frequent columns and for the others its geometric
-                                 mean, with weights of 1/4 and 3/4, with that of the entries that are not 0, or 1
+    ``normalization``            ``"max"``, ``"rms"``, ``"auto"`` or None. The scale ``s`` is, in this order: largest
+                                 ``|x|``; root mean square (RMS) of ``x``; the RMS for frequent columns and, for others,
+                                 its geometric mean (weight 1/4) with the RMS of nonzero entries (3/4); 1
     ``centred``                  whether ``x`` stands for the deviation from the running mean
-    ``columnwise``               whether the weight of a column that is not centred is a function of what is kept for it
-    ``half_life``                after rows of how much weight what was learnt counts half
-    ``forgets``                  whether it does, so that it fades
+    ``columnwise``               whether the weight of an uncentred column is a function of what is stored for it
+    ``half_life``                total weight of rows after which what was learnt counts half
+    ``forgets``                  whether there is a half-life, so that models fade
     ``selective``                whether only frequent columns are centred (see `frequent`)
-    ``named_clearly``            whether it takes clearly more than half of the rows to be frequent, while models forget
-    ``begins``                   in which share of the rows a column that is not 0 becomes frequent
-    ``weight_power``             weights per unit of ``x`` are ``weight / s ** weight_power``; 0 where they are another
-                                 function of what is kept
-    ``target_unit``              whether the unit of the targets is learnt and, with an intercept, their origin
+    ``named_clearly``            whether, while models forget, only clearly more than half of the rows make a column
+                                 frequent
+    ``begins``                   share of the rows in which a column must be nonzero to become frequent
+    ``weight_power``             weights in raw units are ``weight / s ** weight_power``; 0 if they are another
+                                 function of what is stored
+    ``target_unit``              whether the unit of the targets and, with an intercept, their origin are learnt
     ``degree``                   ``y -> a y`` multiplies the loss by ``a ** degree``; for ``target_unit``
-    ``robust``                   whether derivatives of the loss are bounded, so that no row may set the unit of the
-                                 targets, either: see `targets`
-    ``outlying``                 how many units from the mean a target counts as at most, where the rule is robust
-    ``log_link``                 whether predictions are logarithms of what is predicted; with ``target_unit`` they
-                                 are counted from the logarithm of the running mean of the targets
+    ``robust``                   whether derivatives of the loss are bounded; then no row may set the unit of the
+                                 targets either (see `targets`)
+    ``outlying``                 if robust: distance from the mean, in units, as which farther targets count
+    ``log_link``                 whether predictions are logarithms of what is predicted; with ``target_unit``, they are
+                                 relative to the logarithm of the running mean of the targets
     ``coupled``                  whether the loss compares the heads of a row with one another
     ``n_targets``, ``n_heads``   number of targets, and of weight vectors: one for each target of each expert
-    ``sharing``                  how many heads, side by side, have one ``G`` for each column
-    ``clip``                     the least and the largest prediction, ``"targets"`` for those of the targets so far, or
-                                 None
+    ``sharing``                  number of adjacent heads that share one ``G`` for each column
+    ``clip``                     least and largest prediction, ``"targets"`` for those of the targets so far, or None
     ``experts``, ``mixed``       heads for each target, and whether they make one prediction together
-    ``constraint``               a set that holds the weights, or None
+    ``constraint``               set in which weights must stay, or None
     ``lifted``                   whether columns are lifted (see `lifts`)
     ``penalised``, ``averaged``  whether weights are penalised, and whether their average makes predictions
-    ``lazy``                     whether a row leaves the columns that it does not name as they are, or to be brought up
-                                 to date when they are next read
-    ``FIELDS``                   what may be kept for each column, as declared in `fields`; the same for the family
+    ``lazy``                     whether a row leaves the columns that it does not name unchanged, or to be updated when
+                                 they are next read
+    ``FIELDS``                   fields that may be stored for each column (see `fields`); the same for a whole family
     ============================ ======================================================================================
     """
 
     State: ClassVar[type]
     family: ClassVar[Family]
     FIELDS: ClassVar[tuple[Field, ...]]
-    not_zero: ClassVar[tuple[str, ...]] = ()  # parameters that are divided by
-    as_begun: ClassVar[tuple[str, ...]] = ("outlying",)  # parameters that a model keeps, as earlier versions had others
-    of_steps: ClassVar[tuple[str, ...]] = ()  # flags in which merged models may differ, as only steps depend on them
+    not_zero: ClassVar[tuple[str, ...]] = ()  # parameters used as divisors
+    as_begun: ClassVar[tuple[str, ...]] = ("outlying",)  # parameters that a model keeps; earlier versions had others
+    of_steps: ClassVar[tuple[str, ...]] = ()  # flags that may differ in merged models: only steps depend on them
     columnwise: ClassVar[bool] = False
     half_life = np.inf
     named_clearly = False
-    holds_scales: ClassVar[bool] = False  # whether those of centred columns fall slowly while a model forgets
-    fades_on_the_way: ClassVar[bool] = False  # whether compiled loops fade themselves, rare columns unseen
+    holds_scales: ClassVar[bool] = False  # whether scales of centred columns fall slowly while a model forgets
+    fades_on_the_way: ClassVar[bool] = False  # whether compiled loops fade themselves, with rare columns in units
     weight_power: ClassVar[int] = 0
     damps = False
     sharing = 1
@@ -107,7 +107,7 @@ class LinearRule:
 
     @property
     def drops_rounding(self):
-        """Whether deviations that may be rounding count as 0: all else that is known of a column may be forgotten."""
+        """Whether deviations that may be rounding count as 0, because all else known of a column may be forgotten."""
         return self.forgets and self.centred
 
     @property
@@ -117,7 +117,7 @@ class LinearRule:
 
     @property
     def begins(self):
-        """In which share of the rows a column that is not 0 becomes frequent."""
+        """Share of the rows in which a column must be nonzero to become frequent."""
         return begins(self.half_life if self.named_clearly else np.inf)
 
     @property
@@ -127,12 +127,12 @@ class LinearRule:
 
     @property
     def bounded(self):
-        """Whether each weight has bounds of its own; `fields` says where these are kept."""
+        """Whether each weight has its own bounds, stored as `fields`."""
         return isinstance(self.constraint, Box)
 
     @property
     def projected(self):
-        """Whether weights are held together in a set."""
+        """Whether a set constrains all weights together."""
         return self.constraint is not None and not self.bounded
 
     @property
@@ -142,33 +142,33 @@ class LinearRule:
 
     @property
     def fields_per_head(self):
-        """Names of those that each head has of its own."""
+        """Names of the fields that each head has separately."""
         return tuple(field.name for field in self.FIELDS if field.per_head and field.needed(self))
 
     def time_factor(self, t):
-        """What the scale of a column falls by while it is not named, from ``t = 1`` on."""
+        """Factor by which the scale of a column that no row names falls from ``t = 1`` on."""
         if self.normalization == "rms":
             return np.sqrt(t)
         return np.sqrt(np.sqrt(np.sqrt(t))) if self.normalization == "auto" else np.ones_like(t)
 
     def groups(self, heads):
-        """Which of those that are judged each of some heads belongs to."""
+        """Index of the judged group of each of the ``heads``."""
         within = heads % self.n_targets % self.n_groups
         return within if self.mixed else heads // self.n_targets * self.n_groups + within
 
     @property
     def n_judged(self):
-        """Number of predictions, or groups of coupled ones, that have a share of the latest weights of their own."""
+        """Number of predictions, or groups of coupled ones, with their own share of the latest weights."""
         return self.n_played // self.n_targets * self.n_groups if self.judged else 0
 
     @property
     def by_latest(self):
-        """The same rule, playing the latest weights where it would an average of them, which it goes on to keep."""
+        """The same rule, playing the latest weights instead of their average, which it still updates."""
         return self
 
     @property
     def n_played(self):
-        """Number of predictions for a row: one for each target, of each expert where these are not mixed."""
+        """Number of predictions for a row: one for each target, of each expert if these are not mixed."""
         return self.n_targets if self.mixed else self.n_heads
 
     @property
@@ -179,14 +179,15 @@ class LinearRule:
 
 @dataclass(frozen=True, kw_only=True)
 class OneHeadRule(LinearRule):
-    """Base of the rules by which each target has one head, and that take from a loss what `LinearRule` says of it.
+    """Base of the rules with one head for each target, with the attributes of a loss that `LinearRule` lists.
 
     Attributes
     ----------
     n_targets : int
         Number of targets, and of heads.
     intercept : bool
-        Whether the last column is the constant 1, whose weight is free: neither penalised nor held with the others.
+        Whether the last column is the constant 1, whose weight is free: neither penalised nor constrained with the
+        others.
     centred, target_unit, degree, coupled, clip, log_link, robust, outlying
         See `LinearRule`.
     """

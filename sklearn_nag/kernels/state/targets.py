@@ -6,15 +6,15 @@ from ...losses import FARTHEST, ZERO
 from .lifts import TINY, positive
 
 FIELDS = "origin", "sum", "spread", "low", "high", "growth"
-PER_ROW = 6.0  # of `grown`, so that it is the growth itself where that is steady
-FURTHER = 2.5  # times their growth that predictions may go beyond targets
-# A spread over the mean and over the total weight, above which no more is remembered of rows with a target above 0 than
-# of a single one that has faded to 1/8. Slopes at more zeros fade as fast as what steps are divided by, so that these
-# would go on and on; that rates are low the mean knows, which falls.
+PER_ROW = 6.0  # factor of `grown`, so that it is the growth itself if that is steady
+FURTHER = 2.5  # multiple of their growth by which predictions may go beyond targets
+# Spread, over the mean and over the total weight, above which rows with a target above 0 are remembered no better than
+# a single one that has faded to 1/8. Slopes at more zeros fade as fast as the divisor of steps, so the steps would
+# never end; the mean, which falls, accounts for low rates.
 SELDOM = np.sqrt(8.0)
 LARGEST_GROWTH = 2.0**500  # of growth and spread over a mean, which may fall by hundreds of powers of ten
 SURE = 1.5  # standard errors of the growth that are put down to chance
-FAINT = 2.0**-40  # of a mean, which units do not fade below: targets that differ by more would all be outliers
+FAINT = 2.0**-40  # of a mean; units do not fade below this, or all targets that differ by more would be outliers
 
 
 class Targets:
@@ -54,11 +54,11 @@ class Targets:
     """
 
     def __init__(self, table, lift=1.0):
-        vars(self).clear()  # of views of another table
+        vars(self).clear()  # drops views of another table
         self.table, self.lift = table, lift
 
     def __getattr__(self, name: str) -> np.ndarray:
-        """The view for an attribute, made when it is first asked for, as small calls ask for few."""
+        """View for an attribute, made on first use, because small calls use few."""
         if name not in FIELDS:
             raise AttributeError(name)
         view = vars(self)[name] = self.table[FIELDS.index(name)]
@@ -66,17 +66,17 @@ class Targets:
 
     @classmethod
     def new(cls, n_targets):
-        """Of no row so far."""
+        """Targets before the first row."""
         return cls(np.zeros((len(FIELDS), n_targets)))
 
-    def __getstate__(self):  # without the views, which would come back as arrays of their own
+    def __getstate__(self):  # without the views, which would come back as separate arrays
         return {"table": self.table, "lift": self.lift}
 
     def __setstate__(self, state):
         table = state.get("table")
         if not isinstance(table, np.ndarray) or table.ndim != 2 or len(table) not in (len(FIELDS) - 1, len(FIELDS)):
             raise ValueError(f"targets has a table of shape {np.shape(table)}; it must have {len(FIELDS)} rows")
-        if len(table) < len(FIELDS):  # of a model that did not look for growth
+        if len(table) < len(FIELDS):  # of a model that did not learn growth
             state = {**state, "table": np.vstack([table, np.zeros((1, table.shape[1]))])}
         self.__init__(**state)
 
@@ -94,19 +94,19 @@ class Targets:
 
 
 def grown(growth, before, c, t, difference):
-    """The growth of targets with a row of weight ``c``, after which the total weight is ``t`` and was ``before``.
+    """Growth of targets with a row of weight ``c``, with which the total weight rises from ``before`` to ``t``.
 
-    Over rows that do not fade this is ``12 / t^2`` times the covariance sum of targets and time, so the slope of the
-    straight line through them, by least squares, times ``t``.
+    For rows that do not fade, it is ``12 / t^2`` times the covariance sum of targets and time: the slope of their least
+    squares line, times ``t``.
 
-    ``growth`` is that without the row, and ``difference`` by how much the target is above the mean of those before.
+    ``growth`` is that without the row, ``difference`` the target minus the mean of those before.
     """
     kept = before / t
     return growth * kept * kept + PER_ROW * kept * (c / t) * difference
 
 
 def growth_of(y, c):
-    """What `grown` leads to over rows of targets ``y``, of shape (n_rows, n_targets), and weights ``c``."""
+    """Result of `grown` over rows of targets ``y``, of shape (n_rows, n_targets), with weights ``c``."""
     c = c / c.sum()
     t = np.add.accumulate(c)[:, None]
     means = np.add.accumulate(c[:, None] * y) / np.maximum(t, TINY)
@@ -115,59 +115,59 @@ def growth_of(y, c):
 
 
 def chance(growth, spread, t):
-    """How much targets may seem to grow by chance, by the standard error of their growth.
+    """How much targets may seem to grow by chance, from the standard error of their growth.
 
-    They deviate by ``spread / sqrt(t)`` from their mean, and by less from the line that grows so.
+    They deviate by ``spread / sqrt(t)`` from their mean, and by less from a line with this growth.
     """
     deviation = spread / np.sqrt(t)
-    # Roots one by one: no weight is so small that what it divides is infinite.
+    # Separate roots: then no weight is so small that the quotient is infinite.
     return SURE * deviation * (np.sqrt(np.maximum(12.0 - (growth / positive(deviation)) ** 2, 0.0)) / np.sqrt(t))
 
 
 def margin(growth, spread, t):
-    """How far beyond the range of targets predictions may go, on the side to which they grow.
+    """How far predictions may go beyond the range of targets, on the side to which these grow.
 
-    Targets that grow on as they have do so by their growth until as many rows have come as there have been. What is
-    more leaves room for growth that gets faster, and for seasons.
+    Steady growth goes beyond it by ``growth`` until as many rows again have come. The rest is room for faster growth,
+    and for seasons.
     """
     return np.maximum(FURTHER * (np.abs(growth) - chance(growth, spread, t)), 0.0)
 
 
 def in_one_pass(growth, spread, n, t):
-    """The growth that has the margin, after rows of total weight ``t``, that ``growth`` has after ``n``.
+    """Growth that has the same margin after rows of total weight ``t`` as ``growth`` has after ``n``.
 
-    So rows that were learnt several times are no more evidence than once.
+    So rows learnt several times are no more evidence than rows learnt once.
     """
     deviation = positive(spread / np.sqrt(t))
     least = (np.abs(growth) - chance(growth, deviation * np.sqrt(n), n)) / deviation
     root = SURE * np.sqrt(np.maximum(12.0 * (t + SURE**2) - t * least**2, 0.0))
-    size = np.where(least**2 < 12.0, (t * least + root) / (t + SURE**2), least)  # which is ``least`` with its chance
+    size = np.where(least**2 < 12.0, (t * least + root) / (t + SURE**2), least)  # which is ``least`` above its chance
     return np.where(least > 0.0, np.sign(growth) * size * deviation, 0.0)
 
 
 def widened(low, high, growth, spread, t):
-    """A range of targets, with the `margin`."""
+    """A range of targets, extended by the `margin`."""
     further = margin(growth, spread, t)
     return low - further * (growth < 0), high + further * (growth > 0)
 
 
 def with_room(low, high, t):
-    """Between which the prediction is at which the derivative is taken, by a range with the target and ``t`` before it.
+    """Range for predictions at which derivatives are taken, from the range with the target, and ``t`` before it.
 
-    A range of few targets is soon left by others. Where these grow, a row's target is mostly the end of the range; held
-    at that end, predictions beyond it would have no derivative, and none would ever be called too high.
+    The range of few targets is soon exceeded. If targets grow, a row's is mostly the end of the range. Predictions
+    clipped to that end would have no derivative, and none would ever be called too high.
     """
     room = (high - low) / np.sqrt(np.maximum(t, 1.0))
     return low - room, high + room
 
 
 def over_mean(low, high, mean):
-    """The ends of a range over the mean, by logarithms of all three."""
+    """The ends of a range over the mean, from the logarithms of all three."""
     return np.exp(np.minimum(low - mean, FARTHEST)), np.exp(np.minimum(high - mean, FARTHEST))
 
 
 def widened_rates(low, high, growth, spread, mean, t):
-    """As `widened`, by logarithms of the ends and of the mean; growth and spread are over the mean."""
+    """As `widened`, with logarithms of the ends and the mean; growth and spread are over the mean."""
     further, (bottom, top) = margin(growth, spread, t), over_mean(low, high, mean)
     with np.errstate(divide="ignore"):
         down = np.log1p(-np.minimum(further * (growth < 0) / positive(bottom), 1.0))

@@ -1,1 +1,1 @@
-"""What the rows in NumPy of all families share."""
+"""What the NumPy rows of all families share."""

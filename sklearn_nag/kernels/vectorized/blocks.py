@@ -1,4 +1,4 @@
-"""Rows in blocks: as many at a time as fit a cache, and of sparse ones few, or one."""
+"""Rows in blocks: dense ones, as many as fit a cache; sparse ones, few at a time, or one."""
 
 from functools import partial
 
@@ -15,17 +15,17 @@ _SPARSE_ROWS = 1024
 
 
 def learn_in_blocks(learn_block, state, loss, X, y, sample_weight, order, predictions, learn_together=None):
-    """Learn rows of positive weight, some at a time, as `sklearn_nag.kernels.learn` has them.
+    """Learn rows of positive weight in blocks; the arguments are those of `sklearn_nag.kernels.learn`.
 
-    ``learn_block(state, columns, loss, x, y, c, played)`` learns the dense rows ``x`` of shape (n_rows, n_columns), in
-    float64, on some or all columns of the state, and fills ``played`` with the predictions made for them. So does
-    ``learn_together``, if given, for sparse rows as a dense block of all columns that any of them names. What it makes
-    of a row must be the same, bit for bit, whatever rows share the block. By default they are learnt one by one.
+    ``learn_block(state, columns, loss, x, y, c, played)`` learns dense float64 rows ``x``, of shape (n_rows,
+    n_columns), on some or all columns, and fills ``played`` with their predictions. ``learn_together`` does the same
+    for sparse rows, as a dense block of all columns that any of them names. What it makes of a row must be the same,
+    bit for bit, whatever rows share the block. Without it, sparse rows are learnt one by one.
     """
     with np.errstate(all="ignore"):
         by_row = not isinstance(X, np.ndarray) and state.rule.lazy
         state.columns.settle()
-        state.columns.arrange("F" if by_row else "C")  # as what is kept of a column is then side by side
+        state.columns.arrange("F" if by_row else "C")  # so that all data of a column are side by side
         if by_row:
             n = X.shape[0] if order is None else len(order)
             blocks = ((_rows(order, start, min(start + _SPARSE_ROWS, n)), None) for start in range(0, n, _SPARSE_ROWS))
@@ -54,7 +54,7 @@ def learn_in_blocks(learn_block, state, loss, X, y, sample_weight, order, predic
 
 
 def learn_row_by_row(play_and_learn, *args):
-    """As `learn_in_blocks`, where sparse rows share blocks; the rest of the arguments is that of it.
+    """As `learn_in_blocks`, but sparse rows share blocks.
 
     ``play_and_learn(state, columns, loss, inputs, target_rows, c, played)`` plays each row of a segment, within the
     range of predictions, and then learns it.
@@ -66,7 +66,7 @@ def learn_row_by_row(play_and_learn, *args):
 
 
 def learn_segment(play_and_learn, state, columns, loss, x, absolute, y, c, played, by_column=False):
-    """Learn rows that need no new lift; ``by_column`` on the columns alone that each visits."""
+    """Learn rows that need no new lift; with ``by_column``, only on the columns that each visits."""
     inputs = read_inputs(state, columns, x, absolute, c, by_column)
     first = state.rule.target_unit and state.t == 0
     target_rows = read_targets(state, y, c, inputs.t)
@@ -79,7 +79,7 @@ def learn_segment(play_and_learn, state, columns, loss, x, absolute, y, c, playe
 
 
 def dense_blocks(X, order=None):
-    """Yield the rows in order, in blocks of bounded size: what selects them in ``X``, and the rows in C order."""
+    """Yield blocks of bounded size, in order: what selects the rows in ``X``, and the rows in C order."""
     n = X.shape[0] if order is None else len(order)
     height = max(1, _BLOCK // max(X.shape[1], 1))
     for start in range(0, n, height):
@@ -96,7 +96,7 @@ def _range(rows):
 
 
 def _few(X, rows, learn_together):
-    """Yield slices of the rows that are learnt at a time."""
+    """Yield slices of the rows that are learnt together."""
     index = np.asarray(_range(rows))
     n = len(index)
     if learn_together is None:
@@ -105,17 +105,17 @@ def _few(X, rows, learn_together):
     entries = X.indptr[index + 1] - X.indptr[index]
     start = 0
     while start < n:
-        most = np.arange(1, n - start + 1) * np.add.accumulate(entries[start:])  # of dense blocks
+        most = np.arange(1, n - start + 1) * np.add.accumulate(entries[start:])  # entries of dense blocks
         stop = start + max(int(np.searchsorted(most, _BLOCK, side="right")), 1)
         yield slice(start, stop)
         start = stop
 
 
 def gather_rows(state, places, values):
-    """CSR rows as dense ones on the columns that any of them names, on the frequent ones, and on the constant 1.
+    """CSR rows as dense ones on the columns that any of them names, the frequent ones, and the constant 1.
 
-    ``places`` are the columns that each row names, in any order and more than once. Returned are the columns, in order,
-    and the rows.
+    ``places`` are the columns that each row names, in any order, possibly repeated. Returns the columns, in order, and
+    the rows.
     """
     intercept, lengths = state.rule.intercept, [len(row) for row in places]
     places, values = np.concatenate(places), np.concatenate(values)
@@ -132,7 +132,7 @@ def gather_rows(state, places, values):
 
 
 def _learn_sparse(learn, state, loss, X, rows, y, weight, played):
-    """Learn CSR rows as dense ones on the columns that any of them names, and on the frequent ones."""
+    """Learn CSR rows as dense ones; see `gather_rows`."""
     named = [slice(X.indptr[row], X.indptr[row + 1]) for row in rows]
     index, x = gather_rows(state, [X.indices[some] for some in named], [X.data[some] for some in named])
     selective, features = state.rule.selective, index[: len(index) - state.rule.intercept]
@@ -141,13 +141,14 @@ def _learn_sparse(learn, state, loss, X, rows, y, weight, played):
     learn(state, subset, loss, x, y, weight, played)
     state.columns.put(index, subset)
     if selective and (before != subset.frequent).any():
-        state.follow(features[subset.frequent[: len(features)] > 0])  # as all that were are among them
+        state.follow(features[subset.frequent[: len(features)] > 0])  # all that were frequent are among them
 
 
 def learn_by_segments(learn_segment, state, columns, loss, x, y, c, played, settle=None):
-    """Learn a block in segments of rows with the same lifts and frequent columns; ``learn_segment`` also gets ``|x|``.
+    """Learn a block in segments of rows with the same lifts and frequent columns.
 
-    ``settle(state, columns, named)`` applies what is due by the scales of before, to the columns that a row visits.
+    ``learn_segment`` also gets ``|x|``. ``settle(state, columns, named)`` applies what is due, with the scales of
+    before, to the columns that a row visits.
     """
     absolute = np.abs(x)
     start = 0

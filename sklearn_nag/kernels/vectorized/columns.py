@@ -9,11 +9,11 @@ from ..state.fields import ROUNDING
 from ..state.frequent import changes, switch
 from ..state.lifts import HIGHEST, TINY, lift, needs_lift, positive
 
-ALMOST = 1.0 + 1e-9  # a margin for sums that are added up in another order
+ALMOST = 1.0 + 1e-9  # margin for sums that are added up in another order
 
 
 def raise_lifts(rule, columns, absolute, start, before=None):
-    """Adapt the lifts to row ``start``, after a call of ``before()`` if one changes.
+    """Adapt the lifts to row ``start``; call ``before()`` first if one changes.
 
     Returns the index of the next row that needs other lifts, or the number of rows.
     """
@@ -32,7 +32,7 @@ def raise_lifts(rule, columns, absolute, start, before=None):
 
 
 def _raise_lifts_for(rule, columns, absolute, before=None):
-    """Adapt the lifts to a row, after a call of ``before()`` if one changes."""
+    """Adapt the lifts to a row, as `raise_lifts`."""
     needs = np.flatnonzero(needs_lift(absolute, absolute * columns.lift, columns.largest > 0))
     if needs.size:
         if before is not None:
@@ -41,13 +41,13 @@ def _raise_lifts_for(rule, columns, absolute, before=None):
 
 
 def switch_frequent(state, columns, x, c, start, before=None):
-    """Make columns frequent or rare where row ``start`` does so, after a call of ``before()`` if any is.
+    """Make columns frequent or rare if row ``start`` does so; call ``before()`` first if any is.
 
     Returns the index of the next row that does, or the number of rows.
     """
     if not state.rule.selective:
         return len(x)
-    peak = columns.tally + np.add.reduce(c[start:])  # an upper bound but for rounding
+    peak = columns.tally + np.add.reduce(c[start:])  # an upper bound except for rounding
     suspects = np.flatnonzero(changes(columns.frequent > 0, peak * ALMOST, state.t + c[start], state.rule.begins))
     if suspects.size == 0:
         return len(x)
@@ -60,7 +60,7 @@ def switch_frequent(state, columns, x, c, start, before=None):
 
 
 def _switch_frequent_for(state, columns, x, c, before=None):
-    """Make columns frequent or rare where a row does so, after a call of ``before()`` if any is."""
+    """Make columns frequent or rare for a row, as `switch_frequent`."""
     frequent = columns.frequent > 0
     tally = columns.tally + np.where((x == 0) == frequent, c, 0.0)
     index = np.flatnonzero(changes(frequent, tally, state.t + c, state.rule.begins))
@@ -71,9 +71,9 @@ def _switch_frequent_for(state, columns, x, c, before=None):
 
 
 def prepare_row(state, columns, x, c):
-    """Do what a row of weight ``c`` needs that makes columns frequent or rare, or calls for other lifts.
+    """Do what a row of weight ``c`` needs before it is learnt: other lifts, and columns made frequent or rare.
 
-    That is before it is learnt, to all ``columns`` or those that the row visits, after the penalty that is due.
+    ``columns`` are all, or those that the row visits. The penalty that is due must have been applied.
     """
     with np.errstate(all="ignore"):
         if state.rule.selective:
@@ -85,22 +85,22 @@ def prepare_row(state, columns, x, c):
 
 
 def begin_at(rule, columns, lifted):
-    """Make the first row, lifted, the origin, but for the intercept."""
+    """Make the first row, lifted, the origin, except for the intercept."""
     columns.origin[:] = lifted
     if rule.intercept:
         columns.origin[-1] = 0.0
 
 
 def running(combine, first, rows):
-    """``first``, and what ``combine``, a ufunc, makes of it and the rows one by one, with the same bits for any width.
+    """Accumulate ``first`` and the rows one by one by ``combine``, a ufunc, with the same bits for any width.
 
-    These are the values before each row and after the last.
+    Returns the values before each row and after the last.
     """
     values = np.empty((len(rows) + 1, *rows.shape[1:]))
     values[0], values[1:] = first, rows
     if rows.ndim == 1 or len(rows) > rows.shape[1]:
         return combine.accumulate(values, out=values)
-    for before, row in itertools.pairwise(values):  # faster for wide rows, as NumPy accumulates column by column
+    for before, row in itertools.pairwise(values):  # faster for wide rows, because NumPy accumulates column by column
         combine(before, row, out=row)
     return values
 
@@ -115,18 +115,18 @@ class Inputs(NamedTuple):
     before : dict of str to ndarray of shape (n_rows + 1, n_columns)
         Fields of the columns before each row and after the last, by name.
     x : ndarray of shape (n_rows, n_columns), or list of ndarray
-        The rows, lifted and, where the rule says so, centred; with ``visited``, for each row an array of the columns
-        alone that it visits.
+        The rows, lifted and, if the rule says so, centred. With ``visited``, an array for each row with only the
+        columns that it visits.
     z : as ``x``
         ``x`` over its scale.
     sizes : as ``x``
-        Scales after each row has been counted, multiplied by the lifts.
+        Scales after each row has been counted, times the lifts.
     named : ndarray of bool of shape (n_rows, n_columns), or None
-        Whether each row visits each column; None where no column can wait for a row that names it.
+        Whether each row visits each column; None if no column can wait for a row that names it.
     visited : list of ndarray or None
         Places of the columns that each row visits.
     rare : as ``x``, or None
-        Squared sizes of rare columns, 0 for others; None where nothing is damped.
+        Squared sizes of rare columns, 0 for others; None if nothing is damped.
     """
 
     t: np.ndarray
@@ -140,9 +140,9 @@ class Inputs(NamedTuple):
 
 
 def read_inputs(state, columns, x, absolute, c, by_column=False):
-    """Make the `Inputs` of rows that need no new lift; ``by_column`` tells to make them of visited columns alone.
+    """Make the `Inputs` of rows that need no new lift; with ``by_column``, of visited columns alone.
 
-    Sums over rows run over whole columns. Scales, whose roots take longer, are made of the visited entries alone.
+    Sums over rows go over whole columns. Scales, whose roots take longer, are computed for visited entries alone.
     """
     rule = state.rule
     named = are_there(rule, columns, x) if rule.lazy else None
@@ -150,7 +150,7 @@ def read_inputs(state, columns, x, absolute, c, by_column=False):
     before = {"largest": running(np.maximum, columns.largest, absolute)}
     lifted = x * columns.lift if rule.lifted else x
     deviation, lift, is_frequent = lifted, columns.lift, None
-    frequent = slice(None)  # which columns are
+    frequent = slice(None)  # index of the frequent columns
     if columns.frequent is not None:
         is_frequent = columns.frequent > 0
         before["tally"] = running(np.add, columns.tally, np.where((x == 0) == is_frequent, c[:, None], 0.0))
@@ -181,7 +181,7 @@ def read_inputs(state, columns, x, absolute, c, by_column=False):
         shown = np.where(is_frequent, np.abs(lifted), 0.0) if rule.selective else np.abs(lifted)
         before["deviation"] = running(np.maximum, columns.deviation, shown)
     time = t[1:, None]
-    if by_column:  # from here on all is flat: an entry of a row after another
+    if by_column:  # from here on all is flat: the entries of one row after another
         entries = np.flatnonzero(named)
         rows, places = np.divmod(entries, x.shape[1])
         time, x, lifted, lift = t[1:].take(rows), x.take(entries), lifted.take(entries), lift.take(places)
@@ -204,7 +204,7 @@ def read_inputs(state, columns, x, absolute, c, by_column=False):
 
 
 def _sizes(rule, after, time, lift, is_frequent, shape):
-    """Lifted scales with each row, of all columns or of the visited entries; ``after(name)`` has a field of these."""
+    """Lifted scales with each row, of all columns or of visited entries; ``after(name)`` returns their fields."""
     if rule.normalization in ("rms", "auto"):
         seen = time
         if rule.normalization == "auto" and not is_frequent.all():
@@ -222,7 +222,7 @@ def _sizes(rule, after, time, lift, is_frequent, shape):
 
 
 def visits(columns, inputs):
-    """Yield for each row of a segment its number and the columns that it visits; what is written to these is kept."""
+    """Yield the number of each row of a segment, and the columns that it visits; changes to these are kept."""
     if inputs.visited is None:
         yield from ((i, columns) for i in range(len(inputs.x)))
         return
@@ -240,11 +240,11 @@ def squared_lengths(inputs):
 
 
 def are_there(rule, columns, x):
-    """Mask of what rows have: what is not 0 and, where rules are selective, all of frequent columns."""
+    """Mask of what rows visit: nonzero entries and, for selective rules, all entries of frequent columns."""
     return (x != 0) | (columns.frequent > 0) if rule.selective else x != 0
 
 
 def write_back(columns, before, row):
-    """Set fields of the columns to what they are before a row of the segment, or with -1 after the last."""
+    """Set fields of the columns to their values before a row of the segment, or after the last if ``row`` is -1."""
     for name, values in before.items():
         getattr(columns, name)[:] = values[row]

@@ -1,4 +1,4 @@
-"""How far rows are from those that a model has learnt, in the scales of its columns."""
+"""How far rows are from those that a model has learnt, in scales of its columns."""
 
 import numpy as np
 from scipy import sparse
@@ -8,11 +8,11 @@ from .blocks import dense_blocks
 from .prediction import part_of_rows
 
 FAR = 3.0  # scales; by Chebyshev's inequality, at most a ninth of the rows are farther from the mean of a column
-FARTHEST = 1e140  # scales that count at most, so that sums of squares are finite
+FARTHEST = 1e140  # scales; larger distances count as this, so that sums of squares are finite
 
 
 def excess_leverage(state, X):
-    """See `sklearn_nag.kernels.excess_leverage`; of a model that keeps a scale for each column."""
+    """See `sklearn_nag.kernels.excess_leverage`; for a model that stores a scale for each column."""
     if state.t == 0.0 or state.rule.normalization is None:
         return np.zeros(X.shape[0])
     with np.errstate(all="ignore"):
@@ -25,14 +25,14 @@ def excess_leverage(state, X):
 
 
 def beyond(squared, typical=1.0):
-    """By how much a squared distance is above that of what is far; ``typical`` is its mean."""
+    """How much a squared distance exceeds that of what is far; ``typical`` is its mean."""
     return np.maximum(np.fmin(squared, FARTHEST**2) - FAR**2 * typical, 0.0)
 
 
 def _of_entries(state, X):
-    """Of CSR rows: the sum for a row of zeros, and what the entries change."""
+    """For CSR rows: the sum for a row of zeros, and what the entries change."""
     if not X.has_canonical_format:
-        X = X.copy()  # as values are those of the caller
+        X = X.copy()  # values are those of the caller
         X.sum_duplicates()
     far = _measure(state, X.shape[1])
     of_zero = far(0.0)
@@ -41,7 +41,7 @@ def _of_entries(state, X):
 
 
 def _measure(state, n_features):
-    """Function of values, and of their columns, that tells how far `beyond` they are; 0 where nothing has varied."""
+    """Function of values and their columns that returns how far `beyond` they are; 0 if nothing has varied."""
     columns, size = state.columns, state.size()
     origin = np.zeros_like(size) if columns.origin is None else columns.origin
     unit = np.where(size > 0.0, 1.0 / positive(size), 0.0)

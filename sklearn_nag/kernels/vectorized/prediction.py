@@ -1,4 +1,4 @@
-"""Decision values of a model, in NumPy whatever the backend."""
+"""Decision values of a model, in NumPy for any backend."""
 
 import numpy as np
 from scipy import sparse
@@ -7,25 +7,25 @@ from ..state.lifts import LARGEST, all_finite, positive
 from ..state.placed import PlacedState, named_by, pieces_of
 from .blocks import dense_blocks
 
-AT_ONCE = 2**22  # numbers of columns that are looked up at once, where not all are
-CONVERTED = 2**20  # numbers of rows that become float64 at once
-WIDE = 1024  # from so many columns on, sparse rows are predicted on the columns that they name
+AT_ONCE = 2**22  # numbers of columns that are looked up at once, if not all are
+CONVERTED = 2**20  # numbers of rows that are converted to float64 at once
+WIDE = 1024  # number of columns from which sparse rows are predicted on only the columns that they name
 
 
 def predict(state, X):
-    """Decision values for rows of raw features, dense or CSR: ``X coef^T + intercept``, of shape (n_rows, n_played).
+    """Decision values of raw rows, dense or CSR: ``X coef^T + intercept``, of shape (n_rows, n_played).
 
-    Where weights or predictions would leave the range of float64, ``u x / s`` is added up instead, and cut off at the
-    largest double. They are clipped where the rule clips predictions.
+    If weights or predictions would leave the range of float64, ``u x / s`` is added up instead, and cut off at the
+    largest double. Clipped if the rule clips predictions.
     """
-    if state.rule.clip is not None and (models := state.models()):  # as each is clipped
+    if state.rule.clip is not None and (models := state.models()):  # each of them is clipped
         return _mean(predict, models, X)
     if state.has_many:
         return _predict_by_parts(state, X)
     by_name = state.cached is None and not (isinstance(X, np.ndarray) or is_narrow(state))
     if by_name and all(model.rule.columnwise for model in state.others or [state]):
-        # To look up the weight of an entry takes about as long as to make that of a column. Once as much time has gone
-        # into looking up as making all of them takes, they are made.
+        # Looking up the weight of an entry takes about as long as making that of a column. Once looking up has taken as
+        # long as making all of them would, they are made.
         state.looked_up += X.nnz
         if state.looked_up < state.columns.lift.size:
             state, X = part_of_rows(state, X)
@@ -33,30 +33,30 @@ def predict(state, X):
 
 
 def is_narrow(state):
-    """Whether columns are so few that all are looked at, whatever rows name, so that no bit depends on that."""
+    """Whether columns are so few that all are read, whatever rows name; then no bit depends on that."""
     return state.n_columns - state.rule.intercept < WIDE
 
 
 def predict_few(state, X):
-    """As `predict`, for few dense rows that surely stay in range, as most do: without what watches the others.
+    """As `predict`, for few dense rows that surely stay in range, as most do; without the checks for others.
 
-    ``X`` has at least one number, at most `FEW`; NaN and infinity are as any that are too large. Returned is None where
-    any may leave the range, or where models need more.
+    ``X`` has from 1 to `FEW` numbers; NaN and infinity count as too large. Returns None if a number may leave the
+    range, or if models need more.
     """
     if state.has_many:
         return None
-    coef, intercept, reach = state.linear()  # of a mixture as well, as it keeps those of its models then
+    coef, intercept, reach = state.linear()  # also for a mixture, which then keeps those of its models
     if state.rule.clip is not None and (models := state.models()):
         parts = [predict_few(model, X) for _, model in models]
         return None if any(part is None for part in parts) else _blend([share for share, _ in models], parts)
     sizes = np.abs(X)
-    if not sizes.item(sizes.argmax()) <= reach:  # of NaN as well, which `argmax` finds first
+    if not sizes.item(sizes.argmax()) <= reach:  # also for NaN, which `argmax` finds first
         return None
     return clipped(state, X.dot(coef.T) + intercept)
 
 
 def _by_weights(state, X):
-    """As `predict`, by the weights of all columns of the model."""
+    """As `predict`, from the weights of all columns of the model."""
     coef, intercept, reach = state.linear()
     with np.errstate(all="ignore"):
         if reach:
@@ -67,7 +67,7 @@ def _by_weights(state, X):
 
 
 def _products(X, coef):
-    """``X coef^T``, of so many rows at a time that their copies in float64 are small."""
+    """``X coef^T``, with so few rows at a time that their copies in float64 are small."""
     if X.dtype == np.float64 or X.size <= CONVERTED:
         return X @ coef.T
     n, weight = max(1, X.shape[0] * CONVERTED // X.size), np.ascontiguousarray(coef.T)
@@ -75,7 +75,7 @@ def _products(X, coef):
 
 
 def _predict_by_parts(state, X):
-    """As `predict`, for a model of too many weights: so few rows at a time that the columns they name are few."""
+    """As `predict`, for a model with too many weights, with so few rows at a time that these name few columns."""
     X, p = sparse.csr_array(X), np.empty((X.shape[0], state.rule.n_played))
     for rows in pieces_of(X, AT_ONCE // state.rule.n_heads):
         p[rows] = _by_weights(*part_of_rows(state, X[rows]))
@@ -83,7 +83,7 @@ def _predict_by_parts(state, X):
 
 
 def predict_by_row(state, X):
-    """As `predict`, with the same bits however rows come in batches."""
+    """As `predict`, with the same bits for any division of the rows into batches."""
     if state.rule.clip is not None and (models := state.models()):
         return _mean(predict_by_row, models, X)
     if state.has_many:
@@ -92,7 +92,7 @@ def predict_by_row(state, X):
     if not reach:
         return predict_unit_free(state, X)
     with np.errstate(all="ignore"):
-        if isinstance(X, np.ndarray):  # not by BLAS, whose order of sums depends on the number of rows
+        if isinstance(X, np.ndarray):  # not BLAS, whose order of sums depends on the number of rows
             p = np.einsum("ij,kj->ik", np.ascontiguousarray(X, dtype=np.float64), coef) + intercept
         else:
             p = X @ coef.T + intercept
@@ -104,12 +104,12 @@ def predict_by_row(state, X):
 
 
 def _mean(predict, models, X):
-    """Mean of the predictions of several models, by their shares."""
+    """Mean of the predictions of several models, weighted with their shares."""
     return _blend([share for share, _ in models], (predict(model, X) for _, model in models))
 
 
 def _blend(shares, parts):
-    """Mean of some predictions by shares, which add up to 1 but for rounding."""
+    """Mean of predictions, weighted with shares that add up to 1 except for rounding."""
     total = 0.0
     with np.errstate(over="ignore"):
         for share, part in zip(shares, parts):
@@ -118,9 +118,9 @@ def _blend(shares, parts):
 
 
 def part_of_rows(state, X):
-    """The model of the columns that sparse rows name and of those that are centred, and the rows on these alone.
+    """The model on the columns that sparse rows name or that are centred, and the rows on these alone.
 
-    So a model that learns between predictions does not go through all of its columns for each.
+    So models that learn between predictions need not go through all columns for each.
     """
     models = state, *state.others
     followed = np.concatenate([model.followed() for model in models]) if state.rule.selective else None
@@ -129,7 +129,7 @@ def part_of_rows(state, X):
 
 
 def predict_unit_free(state, X):
-    """As `predict`, by ``sum u x / s``: slower, but in range, and with the same bits however rows come in batches."""
+    """As `predict`, by ``sum u x / s``: slower, but in range, and with the same bits for any division into batches."""
     if models := state.models():
         return _mean(predict_unit_free, models, X)
     by_all = isinstance(X, np.ndarray) or is_narrow(state) or not state.rule.columnwise
@@ -142,7 +142,7 @@ def predict_unit_free(state, X):
 def _sum_unit_free(state, X):
     """As `predict_unit_free`, on all columns of the model."""
     with np.errstate(all="ignore"):
-        u, rest, origin = unit_free(state, lifted=True)  # of large terms that cancel none is cut off
+        u, rest, origin = unit_free(state, lifted=True)  # lifted, so that no large terms that cancel are cut off
         without_units = _taker_of_units(state, X.shape[1])
         p = np.empty((X.shape[0], len(u)))
         for rows, x in dense_blocks(X):
@@ -154,16 +154,16 @@ def _sum_unit_free(state, X):
 
 
 def clipped(state, p):
-    """Predictions ``p`` held within the range to which the rule clips them."""
+    """Predictions ``p``, clipped to the range of the rule."""
     ends = None if state.is_among_targets(p) else state.clip_range()
     return p if ends is None else np.clip(p, *ends, out=p)
 
 
 def contributions(state, X):
-    """What each feature adds to the decision values, before these are clipped, and what is added whatever the row.
+    """What each feature adds to the decision values before clipping, and what is added for every row.
 
     A list of arrays of shape (n_rows, n_features + 1), CSR for CSR rows, one for each prediction of the kernel:
-    ``u (x - mean) / s`` of dense rows, ``u x / s`` of sparse ones, and the rest.
+    ``u (x - mean) / s`` for dense rows, ``u x / s`` for sparse ones, and the rest.
     """
     if models := state.models():
         parts = [(share, contributions(model, X)) for share, model in models]
@@ -201,7 +201,7 @@ def _contributions_of_placed(state, X):
 
 
 def unit_free(state, lifted=False):
-    """``u`` of the features, what is added to ``u x / s``, and the origin of the targets, of each prediction.
+    """For each prediction, ``u`` of the features, what is added to ``u x / s``, and the origin of the targets.
 
     In units of the targets, or of lifted ones.
     """
@@ -217,7 +217,7 @@ def unit_free(state, lifted=False):
 
 
 def _taker_of_units(state, n_features):
-    """Function that makes ``z`` of dense rows, by the means and scales of now."""
+    """Function that computes ``z`` of dense rows with the current means and scales."""
     columns = state.columns
     if columns.origin is None:
         scale = positive(state.scale())[:n_features]

@@ -1,4 +1,4 @@
-"""What rows teach of the targets, and what is made of them: numbers for classes, units, losses."""
+"""What rows teach of the targets, and what is computed from these: numbers for classes, units, losses."""
 
 import math
 from itertools import accumulate
@@ -13,7 +13,7 @@ from .columns import running
 
 
 def read_classes(y, n_heads):
-    """Targets as given or, of classes, 1 for the class of a head and -1 for others; a single head is for class 1."""
+    """Targets as given or, for classes, 1 for the class of a head, else -1; a single head is for class 1."""
     if y.ndim == 2:
         return y
     classes = np.arange(n_heads) if n_heads > 1 else np.ones(1, dtype=int)
@@ -32,16 +32,16 @@ class TargetRows(NamedTuple):
     unit, unit_before : ndarray of shape (n_rows, n_targets)
         Their unit with the row, and without it.
     least, most : ndarray of shape (n_rows, n_targets)
-        Between which predictions are clipped, with the margin for targets that grow.
+        Range to which predictions are clipped, with the margin for targets that grow.
     floor, ceiling : ndarray of shape (n_rows, n_targets)
-        Between which the prediction is at which the derivative is taken, when the target is known.
+        Range of the prediction at which the derivative is taken, once the target is known.
     compared : ndarray of shape (n_rows, n_targets)
-        What derivatives compare predictions with: the targets or, where predictions are logarithms, targets over means.
+        What derivatives compare predictions with: the targets or, if predictions are logarithms, targets over means.
     lowest : ndarray of shape (n_rows, n_targets)
-        Up to which a target of 0 moves no weight while a model forgets: the mean, or the floor above it, where it
-        hardly remembers others, else -inf.
+        While a model forgets, a target of 0 moves no weight up to this prediction: the mean, or the floor if above it,
+        if the model hardly remembers other targets, else -inf.
     spread : ndarray of shape (n_rows + 1, n_targets) or None
-        `Targets.spread` before each row and after the last; None where it is not learnt.
+        `Targets.spread` before each row and after the last; None if it is not learnt.
     """
 
     y: np.ndarray
@@ -58,11 +58,11 @@ class TargetRows(NamedTuple):
     spread: np.ndarray | None = None
 
     def for_heads(self, n):
-        """The same for ``n`` heads of each target, side by side; the spread is of no use then."""
+        """The same for ``n`` heads of each target, side by side; its spread must not be used."""
         return self if n == 1 else self.each(lambda values: np.tile(values, n))
 
     def each(self, change):
-        """The same of what ``change`` makes of each array; without the spread."""
+        """The same with ``change`` applied to each array; without the spread."""
         return TargetRows(*map(change, self[:-1]))
 
 
@@ -81,14 +81,14 @@ def read_targets(state, y, c, t):
 
 
 def read_units(state, y, c, t):
-    """The units of targets alone; what the state knows of these then includes these rows.
+    """Units of targets alone; what the state knows of these then includes these rows.
 
     Returns
     -------
     y, counts_as : ndarray of shape (n_rows, n_targets)
-        The targets, relative to their origin, and what they count as: for robust rules, no outliers.
+        Targets relative to their origin, and what they count as: for robust rules, no outliers.
     means, spread, unit : ndarray of shape (n_rows + 1, n_targets)
-        Their mean, `Targets.spread` and their unit, before each row and after the last.
+        Their mean, `Targets.spread` and unit, before each row and after the last.
     """
     targets, intercept = state.targets, state.rule.intercept
     if state.t == 0 and intercept:
@@ -102,7 +102,7 @@ def read_units(state, y, c, t):
         outlying = np.flatnonzero((within[start:] != counts_as[start:]).any(axis=1))
         if not len(outlying):
             break
-        start += outlying[0] + 1  # the rows from here on are to be looked at again, by other moments
+        start += outlying[0] + 1  # later rows must be checked again, with other moments
         counts_as[start - 1] = within[start - 1]
         moments = _moments(targets, counts_as, c, t, intercept)
     sums, *moments = moments
@@ -111,7 +111,7 @@ def read_units(state, y, c, t):
 
 
 def _moments(targets, y, c, t, intercept):
-    """Sums of targets, relative to their origin, and what `read_units` makes of these."""
+    """Sums of targets, relative to their origin, and the moments that `read_units` returns."""
     sums = running(np.add, targets.sum, c[:, None] * y * intercept)
     means = sums / np.maximum(t, TINY)[:, None]
     deviations = np.sqrt(c * (t[:-1] / t[1:]) if intercept else c)[:, None] * np.abs(y - means[:-1])
@@ -120,10 +120,9 @@ def _moments(targets, y, c, t, intercept):
 
 
 def _growths(targets, c, t, differences, kept=1.0):
-    """`state.targets.grown`, before each row; with that after the last the targets go on.
+    """`state.targets.grown` before each row; ``targets`` then stores that after the last.
 
-    ``differences`` are from the mean of the targets before, and ``kept`` is what growth is multiplied by as its unit
-    changes.
+    ``differences`` are from the mean of the targets before. ``kept`` is the factor of the growth as its unit changes.
     """
     share = (t[:-1] / t[1:])[:, None]
     kept = kept * share * share + 0.0 * differences
@@ -137,7 +136,7 @@ def _grow(growth, kept, gained):
 
 
 def _spreads(targets, c, t, differences, kept):
-    """As `_growths`, of spreads."""
+    """As `_growths`, for spreads."""
     deviations = np.sqrt(c * (t[:-1] / t[1:]))[:, None] * np.abs(differences)
     return _one_after_another(_spread, targets.spread, kept, deviations)
 
@@ -147,9 +146,9 @@ def _spread(spread, kept, deviation):
 
 
 def _one_after_another(step, known, *rows):
-    """What is known of each target before each row, where ``step(known, *row)`` is what is with it.
+    """What is known of each target before each row; ``step(known, *row)`` is what is known with it. Updates ``known``.
 
-    By numbers of Python, as an operation on a small array takes as long as twenty of these; ``known`` goes on.
+    Numbers of Python are used because an operation on a small array takes as long as twenty of these.
     """
     found = np.empty((len(known), len(rows[0]) + 1))
     for j, first in enumerate(known.tolist()):
@@ -160,11 +159,11 @@ def _one_after_another(step, known, *rows):
 
 
 def read_rates(state, y, c, t):
-    """As `read_targets`, where predictions are logarithms of what is predicted.
+    """As `read_targets`, if predictions are logarithms of what is predicted.
 
-    They are counted from the logarithm of the mean of the targets, so that a factor of these moves nothing else. At the
-    mean with the row, derivatives compare with ratios of targets to it. Sums of targets are kept as logarithms, which
-    no target makes overflow. Before there is a target above 0, `NOTHING` is played, whose loss is 0.
+    They are counted from the logarithm of the mean of the targets, so a factor of these changes nothing else.
+    Derivatives compare with ratios of targets to the mean with the row. Sums are stored as logarithms, so no target
+    makes them overflow. Before the first target above 0, `NOTHING` is played, whose loss is 0.
     """
     rule, targets = state.rule, state.targets
     nothing, free = np.zeros(y.shape), np.full(y.shape, LARGEST)
@@ -187,7 +186,7 @@ def read_rates(state, y, c, t):
     if rule.clip == "targets":
         told = (t[:-1, None] > 0) | (not rule.target_unit)
         ends = low[:-1], high[:-1]
-        if rule.target_unit:  # as growth is known
+        if rule.target_unit:  # then growth is known
             ends = widened_rates(*ends, growth, spread, before, np.maximum(t[:-1, None], TINY))
         least, most = np.where(told, ends[0], least), np.where(told, ends[1], most)
         floor, ceiling = np.where(is_known, low[1:], floor), np.where(is_known, high[1:], ceiling)
@@ -202,9 +201,9 @@ def read_rates(state, y, c, t):
 
 
 def _over_means(log_y, means):
-    """The logarithm of the mean with each row, 0 if not known, and over that mean the target, and the mean before.
+    """Logarithm of the mean with each row, 0 if unknown; over that mean, the target and the mean before.
 
-    Where there was no mean before, nothing grows.
+    If there was no mean before, nothing grows.
     """
     before, is_known = means[:-1], means[1:] > NOTHING
     mean = np.where(is_known, means[1:], 0.0)
@@ -214,7 +213,7 @@ def _over_means(log_y, means):
 
 
 def read_variations(state, y, c, t):
-    """As `read_mean_rates`; also the squared coefficient of variation of the targets before each row."""
+    """As `read_mean_rates`, with the squared coefficient of variation of the targets before each row."""
     targets = state.targets
     means = read_mean_rates(state, y, c, t)
     with np.errstate(divide="ignore", over="ignore"):
@@ -227,7 +226,7 @@ def read_variations(state, y, c, t):
 def read_mean_rates(state, y, c, t):
     """Logarithms of the mean of targets before each row and after the last, of shape (n_rows + 1, n_targets).
 
-    `NOTHING` before there is a target above 0; what the state knows of the mean then includes these rows.
+    `NOTHING` before the first target above 0. What the state knows of the mean then includes these rows.
     """
     targets = state.targets
     with np.errstate(divide="ignore"):
@@ -256,7 +255,7 @@ def _ranges(state, y, t, growth, spread):
         return np.where(known, least, -free), np.where(known, most, free), *with_room(low[1:], high[1:], t[:-1, None])
     if rule.clip is not None:
         low, high = (end * targets.lift - targets.origin + np.zeros(y.shape) for end in rule.clip)
-        known = known | (not (rule.target_unit and rule.intercept))  # else the first row sets the origin, at no loss
+        known = known | (not (rule.target_unit and rule.intercept))  # else the first row sets the origin, without loss
         return np.where(known, low, -free), np.where(known, high, free), low, high
     if rule.target_unit:
         width = high - low
@@ -265,20 +264,20 @@ def _ranges(state, y, t, growth, spread):
 
 
 def suffer(loss, rows, i, p):
-    """Derivative for row ``i``, with ``p`` the ``sum u z`` of it by the latest weights, in units of the target."""
+    """Derivative for row ``i`` at ``p``, its ``sum u z`` by the latest weights, in units of the target."""
     p = between(rows.mean[i] + rows.unit[i] * p, rows.floor[i], rows.ceiling[i])
     return loss.gradient(loss.margins(p) if loss.coupled else p, rows.compared[i], rows.unit[i])
 
 
 def clip_played(rows, played):
-    """Make what was ``sum u z`` relative to the origin of the targets."""
+    """Turn ``sum u z`` into clipped predictions relative to the origin of the targets, in place."""
     np.clip(rows.mean_before + rows.unit_before * played, rows.least, rows.most, out=played)
 
 
 def count_losses(state, loss, target_rows, c, played, first):
-    """Add the losses of the predictions ``played``, which then become absolute, not relative to the first target.
+    """Add the losses of the predictions ``played``, and make these absolute, not relative to the first target.
 
-    ``first`` tells that the state had seen no target before.
+    ``first`` is whether the state had seen no target before.
     """
     n_targets, n_rivals = state.rule.n_targets, state.rule.n_played // state.rule.n_targets
     rows = target_rows.for_heads(n_rivals)
@@ -291,16 +290,16 @@ def count_losses(state, loss, target_rows, c, played, first):
             np.clip(played, *state.rule.clip, out=played)
     elif state.rule.target_unit:
         played += np.tile(state.targets.origin, n_rivals)
-        if first:  # before the first target there is nothing to predict by
+        if first:  # before the first target, there is nothing to predict from
             played[0] *= 0.0
             if state.rule.clip not in (None, "targets"):
                 played[0] = np.clip(played[0], *(end * state.targets.lift for end in state.rule.clip))
 
 
 def suffer_bounded(state, loss, target_rows, i, p):
-    """As `suffer`, of learners without a learning rate, with derivatives over their bound, between -1 and 1.
+    """As `suffer`, for learners without a learning rate: the derivative over its bound, between -1 and 1.
 
-    Their model ``state`` is a `BoundedState`, whose largest derivatives are updated.
+    Their ``state`` is a `BoundedState`, whose largest derivatives are updated.
     """
     g = suffer(loss, target_rows, i, p)
     unit = target_rows.unit[i]
@@ -313,9 +312,9 @@ def suffer_bounded(state, loss, target_rows, i, p):
 
 
 def play(state, loss, target_rows, i, c, latest, average):
-    """What is played for row ``i`` of weight ``c``, of ``sum u z`` by the latest weights and by their average.
+    """Prediction played for row ``i`` of weight ``c``, from ``sum u z`` by the latest weights and by their average.
 
-    The model is a `JudgedState`; where its rule is ``judged``, it counts what the two lose.
+    The model is a `JudgedState`. If its rule is ``judged``, it counts the losses of both.
     """
     rule, rows = state.rule, target_rows
     if rule.judged:
@@ -329,12 +328,12 @@ def play(state, loss, target_rows, i, c, latest, average):
 
 
 def by_set(rule, values):
-    """Predictions or the like of each row as sets, of which each has one for every target."""
+    """Predictions or the like of each row, as sets with one for every target."""
     return values.reshape(len(values), -1, rule.n_targets)
 
 
 def group_losses(rule, loss, p, y, unit, c):
-    """Losses, of shape (n_rows, n_groups, n_sets), of sets of predictions for targets, both in a unit, by row."""
+    """Losses of sets of predictions for the targets, both in this unit, of shape (n_rows, n_groups, n_sets)."""
     p, y, unit = by_set(rule, p), by_set(rule, y)[:, :1], positive(by_set(rule, unit)[:, :1])
     values = loss.value((loss.margins(p) if loss.coupled else p) / unit, y / unit) * c[:, None, None]
     totals = np.add.reduce(values.reshape(*values.shape[:2], rule.n_groups, -1), axis=3)
