@@ -7,7 +7,7 @@ Without a file, it measures what default parameters cost, and how far the learni
 those that ship with scikit-learn, in raw units. The learners are the estimators of this package with their defaults,
 NAG, sNAG and AdaGrad as printed in the paper, and SGD on raw and on scaled features. For each learner, the table has
 the cross-validated error with default parameters; the error at the best learning rate (eta) of a range, with one
-standard error over the folds; and the good etas, whose error is within one standard error of the least of all learners.
+standard error over the folds; and the good etas, whose error is within one standard error of the least error of all.
 
 Other commands, each with options that --help lists:
 

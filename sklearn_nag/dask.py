@@ -62,9 +62,9 @@ def fit(
         Classifier or regressor of this package, or an `OnlinePipeline` that ends with one. Its transformers must be of
         this package or already fitted. The estimator is cloned, and the clone learns from scratch.
     X : dask.array.Array, dask.dataframe.DataFrame or dask.bag.Bag
-        Rows, or a bag of batches ``(X, y)`` or ``(X, y, sample_weight)``; a bag needs no ``y``. A partition of a bag
-        may be an object that makes or reads its batches one at a time whenever it is iterated over. If it is a
-        generator, all its batches are kept in memory.
+        Rows; or, without ``y``, a bag of batches ``(X, y)`` or ``(X, y, sample_weight)``. A partition of a bag may
+        be an object that makes or reads its batches one at a time whenever it is iterated over. If it is a generator,
+        all its batches are kept in memory.
     y : dask.array.Array, dask.dataframe.Series, str or list of str, optional
         Targets, with the partitions of ``X``; or one or several column names of a data frame ``X``. Column names are
         faster if the frame is read from files, because Dask then reads only the columns that are needed.

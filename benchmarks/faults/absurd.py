@@ -152,7 +152,7 @@ def absurd_parameters_are_named(case):
 
 def _about_the_rows(error):
     """Whether an error is about what a function finds in the rows, with parameters that it may have."""
-    words = "nothing to score", "left the range", "eta0='auto'", 'eta0="auto"', "cannot be merged", "half_life"
+    words = "nothing to score", "the range of float64", "eta0='auto'", 'eta0="auto"', "cannot be merged", "half_life"
     return isinstance(error, ValueError | TypeError) and any(word in str(error) for word in words)
 
 

@@ -214,8 +214,8 @@ def metric_of(table, asked=None):
     known = _measures(table)
     if asked not in known:
         raise ValueError(
-            f"--metric {asked}: {table.target!r} is {'a class' if table.is_classification else 'a quantity'}, so it "
-            f"must be one of {', '.join(known)}."
+            f"--metric {asked}: {table.target!r} is {'a class' if table.is_classification else 'a quantity'}, so the "
+            f"metric must be one of {', '.join(known)}."
         )
     return asked
 
@@ -279,7 +279,7 @@ def compare(table, metric, folds, n_jobs):
     if shown[metric].needs_both and have_both.sum() < 2:
         raise ValueError(
             f"--metric {metric}: the test rows have both classes of {table.target!r} in {have_both.sum()} of "
-            f"{len(parts)} splits; at least two are needed. --metric log_loss needs none."
+            f"{len(parts)} splits; at least two are needed. --metric log_loss needs no such split."
         )
     candidates = learners(table, metric, columns_of_cells(table))
     jobs = (delayed(try_split)(table, candidates, shown, *part) for part in parts)

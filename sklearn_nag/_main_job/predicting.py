@@ -1,9 +1,9 @@
 """Predict the rows of files that need not fit in memory, with a model that train has saved.
 
 A model that knows its columns finds them by name, and ignores the target and other columns that it did not learn from.
---keep copies columns to the predictions. Unknown columns are an error for models from train or prepare; with --fill
-they cause a warning, and values that cannot be read count as missing. Predictions are first written in parts, to a
-folder next to the output file. After a crash, the same command resumes after the last complete part.
+--keep copies columns to the predictions. Models from train or prepare refuse columns that were not there in training;
+with --fill these cause a warning, and values that cannot be read count as missing. Predictions are first written in
+parts, to a folder next to the output file. After a crash, the same command resumes after the last complete part.
 """
 
 from __future__ import annotations
@@ -59,8 +59,9 @@ def parse(arguments):
         "values and columns that the model has learnt as numbers or dates")  # fmt: skip
     add("--columns", nargs="+", metavar="NAME", help="features in order, for a model that does not know its columns")
     add("--fill", action="store_true",
-        help="only warn if columns of a prepared model are missing, new or changed")  # fmt: skip
-    add("--part", type=int, default=1_000_000, metavar="ROWS", help="number of rows of a part (%(default)s)")
+        help="for models from train or prepare: only warn if columns are missing, new or changed")  # fmt: skip
+    add("--part", type=int, default=1_000_000, metavar="ROWS",
+        help="number of rows after which a part is written (%(default)s)")  # fmt: skip
     add("--n-hashed", type=int, default=2**16, metavar="N",
         help="number of columns to hash words to, if the model does not know its columns (%(default)s)")  # fmt: skip
     add_reading(add)

@@ -210,7 +210,7 @@ def verdict(comparison):
                 f"No learner is significantly better than {without_columns(comparison)}: with "
                 f"{comparison.n_train:.0f} training rows, these columns do not predict {comparison.table.target!r} "
                 "reliably.",
-                f"The best is {nearest(comparison)}; {rest(comparison, reference)}",
+                f"The closest is {nearest(comparison)}; {rest(comparison, reference)}",
                 *left_out(comparison.table),
             ]
         best = telling[0]
@@ -224,7 +224,7 @@ def verdict(comparison):
         p = comparison.p_values()[best.name]
         against += f" (p = {p:.2g})" if p >= 0.0001 else " (p < 0.0001)"
     if best in comparison.of(PEERS) and best not in ahead:
-        first = f"Only {best.name}, and no learner of this package, is significantly better: {scores}, {worth}."
+        first = f"{best.name}, but no learner of this package, is significantly better: {scores}, {worth}."
     elif best in ahead:
         first = f"{best.name} is better here than any learner of this package: {scores}, {against}, and {worth}."
     elif best is reference:

@@ -332,7 +332,7 @@ _OPTIONS = (
     (rf"(?:The )?'kinds\[{_NAME}\]' parameter( of \w+)?", lambda found: f"--as {ast.literal_eval(found[1])}=KIND"),
     (r"\bkinds has\b", "--as has"),
     (r"\b(drop|columns) has\b", r"--\1 has"),
-    (r"\b(give|by|say by) (columns|encoding|n_features)\b", r"\1 --\2"),
+    (r"\b(give|by) (columns|encoding|n_features)\b", r"\1 --\2"),
     (r"mismatch='fill'", "--fill"),
     (r"changed_files=True", "--changed-files"),
     (r"\bmax_row_bytes\b", "--max-row-bytes"),

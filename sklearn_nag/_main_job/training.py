@@ -1,13 +1,13 @@
 """Train a model from files that need not fit in memory: Parquet, CSV, or svmlight.
 
-Batches are read with sklearn_nag.streams.read_batches and learnt with fit_stream, so the model is the same as theirs.
+Batches are read with sklearn_nag.streams.read_batches and learnt with fit_stream, so the model is what they give.
 The first 100,000 rows determine how each column is read (numbers, words, dates, money, text, missing values), and a
 line is printed for each. The model knows its columns. Numbers of svmlight files are not changed.
 
 Without --estimator, a first pass over the target determines what it is. Classes are words, which include digits with
-leading zeros, or at most 20 different whole numbers; anything else is a quantity. With more different values, it is an
-error if up to 1 % of the rows of numbers have words, or if the target holds amounts written as words or days written
-in digits. --as decides what the target is.
+leading zeros, or at most 20 different whole numbers; anything else is a quantity. With more different values, a target
+of numbers with words in up to 1 % of the rows is refused, and so are amounts written as words and days written in
+digits. --as then says which it is.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def parse(arguments):
     add("--model", type=Path, default=Path("model.joblib"), metavar="FILE",
         help="file for the model, in the format of its suffix: .joblib, .pkl or .skops (%(default)s)")  # fmt: skip
     add("--n-hashed", type=int, default=2**16, metavar="N", help="number of columns to hash words to (%(default)s)")
-    add("--n-features", type=int, metavar="N", help="number of features; required for svmlight files")
+    add("--n-features", type=int, metavar="N", help="number of features of svmlight files, which require it")
     add_reading(add)
     options = parser.parse_args(arguments)
     if options.model.suffix not in SUFFIXES:
@@ -128,7 +128,9 @@ def train(options):
     clear_beside(options.model)
     check_writable(options.model)
     if not batches_of(options, options.columns).repeatable:
-        raise ValueError(f"{' '.join(options.files)}: train reads rows more than once; a named pipe allows that once.")
+        raise ValueError(
+            f"{' '.join(options.files)}: train reads rows more than once, which a named pipe does not allow."
+        )
     estimator, classes = learner(options)
     batches = batches_of(options, options.columns)
     if options.target is not None:
@@ -352,8 +354,8 @@ def _check_words(words, what, find):
             )
         word = max(filter(_is_no_number, named), default=max(named))
         raise ValueError(
-            f"{what} holds words that are numbers, such as {word!r}: for a quantity, write plain numbers, with no mark "
-            f"other than a decimal point; {classes}."
+            f"{what} holds words that are numbers, such as {word!r}: for a quantity, write plain numbers, such "
+            f"as -1234.5; {classes}."
         )
     if len(words) > MOST_WORDS:
         raise ValueError(

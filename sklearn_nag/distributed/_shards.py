@@ -93,17 +93,17 @@ def shard_fit(
     Each shard takes only a fraction of the steps of one model, but the average of ``n`` models has less noise.
     Therefore:
 
-    - If ``eta0`` is a number, adaptive rules of the NAG family take steps ``sqrt(n)`` times as long [1]_. The factor is
-      at most ``rounds``, clipped to the range from 4 to 8, because long steps move shards apart.
+    - If ``eta0`` is a number, adaptive rules of the NAG family take steps ``sqrt(n)`` times as long [1]_, but at most
+      ``rounds`` times, with this limit between 4 and 8, because long steps move shards apart.
     - The change of the merged weights in a round continues with a momentum of ``1 - n ** -0.25`` [2]_, for the NAG
       family without an L1 penalty.
     - ``average`` takes the weights of the last two rounds alone.
 
     The returned model has the learning rate of ``estimator``.
 
-    Some shards compare the model of the first run with one that learns the targets alone. If it loses no less, as with
-    many features for its rows or strong noise, each shard starts from nothing, with the steps of ``estimator``.
-    Otherwise its errors would be in all models, and long steps would add to them.
+    On rows of some shards, the model of the first run is compared with one that learns the targets alone. If it loses
+    no less, as with many features for its rows or strong noise, all models that start from it would have its errors,
+    and long steps would add to them. So each shard then starts from nothing, with the steps of ``estimator``.
 
     References
     ----------

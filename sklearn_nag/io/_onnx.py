@@ -85,7 +85,7 @@ def to_onnx(
     See Also
     --------
     register_onnx : Use skl2onnx directly.
-    trusted_types : Save models with skops, so that they can go on learning.
+    trusted_types : For models in skops files, which can go on learning.
     """
     register_onnx()
     check_is_fitted(estimator)
@@ -93,8 +93,8 @@ def to_onnx(
     kind = type(last)
     if kind.__module__.startswith(f"{PACKAGE}.") and not isinstance(last, (*learners(), OnlineTransformer)):
         raise TypeError(
-            f"an ONNX graph can hold a single linear model, and this {kind.__name__} is made of several models: export "
-            "one of them, if it has neither curves nor cells."
+            f"an ONNX graph can hold only a single linear model, and this {kind.__name__} is made of others: export "
+            "one of these, if it has neither curves nor cells."
         )
     from onnx import compose
     from skl2onnx import to_onnx as convert

@@ -158,7 +158,7 @@ def _shapes_of_one_hot(operator):
             columns = other.inputs  # of which it makes words, and not as the model does
     for column in columns:
         if not _holds_words(column):
-            _raise_for(encoder, f"needs a StringTensorType for words in categories_, and {column.raw_name!r} is none")
+            _raise_for(encoder, f"needs StringTensorType for words in categories_, not the type of {column.raw_name!r}")
     _of_doubles(operator, encoder.n_features_in_ * int(encoder.max_categories))
 
 

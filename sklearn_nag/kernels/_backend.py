@@ -100,7 +100,7 @@ def run_by(kernel, function, *arguments):
 
 @contextmanager
 def config_context(*, kernel: Kernel | None = None) -> Iterator[None]:
-    """Set whether models learn with NumPy or with Numba, inside a ``with`` block and its thread.
+    """Set whether models learn with NumPy or with Numba, inside a ``with`` block of this thread.
 
     Parameters
     ----------

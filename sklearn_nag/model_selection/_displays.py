@@ -183,7 +183,7 @@ class EtaSweepDisplay:
                 raise ValueError(f"the curve {name!r} has no finite error.")
         for name, spread in self.spreads.items():
             if name not in self.curves or spread.shape != self.curves[name][1].shape:
-                raise ValueError(f"the spread {name!r} must be that of a curve, and have one number for each error.")
+                raise ValueError(f"the spread {name!r} must have the name of a curve and one number for each error.")
 
     def _good_enough(self):
         """The least error of all, plus the tolerance or one standard error."""

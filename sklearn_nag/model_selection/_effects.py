@@ -92,7 +92,8 @@ class EffectsDisplay:
     Notes
     -----
     Lines and curves are sums of functions of single columns, and the effect of a column is exactly its function.
-    Products with other columns are about 0 on average, so a column includes only its square, and a pair its product.
+    Products of columns are about 0 on average, so the effect of a column includes only its square, and that of a pair
+    also their product.
 
     For cells, effects are those of scikit-learn's ``partial_dependence(method="recursion")``: rows descend each tree,
     to the side of the value if a cut is on a displayed column, and else to both sides, in proportion to the rows that
@@ -320,7 +321,7 @@ class _Model:
         pair = isinstance(feature, tuple | list)
         places = [self._place(entry) for entry in (feature if pair else [feature])]
         if pair and not len(places) == len({*places}) == 2:
-            raise ValueError(f"features has {shown(feature)}, which is neither a column nor a pair of them.")
+            raise ValueError(f"features has {shown(feature)}, which is neither a column nor a pair of columns.")
         names = [str(self.names[self.columns[place]]) for place in places]
         values = [_some(self.knots[place], _OF_A_PAIR if pair else _OF_A_COLUMN) for place in places]
         points = np.stack([axis.ravel() for axis in np.meshgrid(*values, indexing="ij")], axis=1)

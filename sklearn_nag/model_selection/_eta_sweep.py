@@ -97,8 +97,8 @@ def eta_sweep(
     TypeError
         If the estimator is of another kind.
     ValueError
-        If ``eta0="auto"``, if the input is invalid, or if the model diverges for every learning rate. If it diverges
-        for some, the results of the others are unaffected.
+        If the estimator has ``eta0="auto"``, if the input is invalid, or if the model diverges for every learning
+        rate. If it diverges for some, the results of the others are unaffected.
 
     See Also
     --------

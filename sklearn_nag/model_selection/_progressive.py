@@ -48,10 +48,10 @@ class ProgressiveValidation:
         The estimator after the last row.
     coverage, width : ndarray of shape (n_coverages,), or None
         For regressors, the share of targets inside their intervals, and the mean width of the intervals. For
-        classifiers, the share of classes in their prediction sets, and the mean size of the sets. Intervals and sets
-        are those from before a row is learnt. None if not requested. The curve then also has ``"coverage"`` and
-        ``"width"``, of shape (n_points, n_coverages). Rows do not count while intervals are infinite, or sets contain
-        all classes, for lack of rows.
+        classifiers, the share of rows whose class is in its prediction set, and the mean size of the sets. Intervals
+        and sets are those from before a row is learnt. None if not requested. If requested, the curve also has
+        ``"coverage"`` and ``"width"``, of shape (n_points, n_coverages). Rows do not count while intervals are
+        infinite, or sets contain all classes, for lack of rows.
     predictions : dict of ndarray
         The targets of the scored rows, as ``"y"``, and the predictions of each method that the scores use, such as
         ``"predict_proba"``, made before each row. Displays of scikit-learn accept them.
@@ -134,8 +134,8 @@ def progressive_validation(
         targets, and at most 1.
     callback : callable, optional
         Called after each batch with the number of rows so far and the estimator. A true result ends the stream. If
-        ``batch_size`` has no effect and is not above 1, all rows of arrays are a single batch, split only at
-        ``curve_at``.
+        ``batch_size`` has no effect and is not above 1, arrays are split only at ``curve_at`` and into batches of at
+        most 131,072 rows.
 
     Returns
     -------
@@ -281,7 +281,7 @@ def _curve_points(curve_at):
         and points[-1] < 2.0**63
         and (np.diff(points) > 0).all()
     ):
-        allowed = "increasing whole numbers of rows, at least 1"
+        allowed = "increasing whole numbers of rows, each at least 1"
         raise ValueError(f"curve_at must hold {allowed}; got {shown(curve_at)}.")
     return points.astype(np.int64)
 

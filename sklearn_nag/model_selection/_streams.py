@@ -78,7 +78,7 @@ def check_stream(X, y, sample_weight):
     if sparse.issparse(X) or hasattr(X, "shape"):
         raise ValueError("y is missing; without y, X must be an iterable of (X, y) or (X, y, sample_weight).")
     if sample_weight is not None:
-        raise ValueError("sample_weight needs arrays X and y; batches must yield (X, y, sample_weight) instead.")
+        raise ValueError("sample_weight needs arrays X and y; batches must be (X, y, sample_weight) instead.")
 
 
 def _given_batches(X, y, sample_weight):

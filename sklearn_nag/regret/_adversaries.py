@@ -142,7 +142,7 @@ def expert_game(
 
     See Also
     --------
-    hedge_bound : The largest regret of Hedge.
+    hedge_bound : A bound on the regret of Hedge.
 
     Examples
     --------

@@ -134,8 +134,8 @@ def record(estimator: BaseEstimator, X: ArrayLike, y: ArrayLike) -> Run:
     TypeError
         If the estimator is not a linear learner of this package.
     ValueError
-        If there are not exactly two classes, or if the estimator refuses the input. Also for a loss with an ``epsilon``
-        in standard deviations of the target, which needs ``target_normalization=None``.
+        If a classifier does not get exactly two classes, if a loss has an ``epsilon`` in standard deviations of the
+        target, which needs ``target_normalization=None``, or if the estimator refuses the input.
 
     See Also
     --------

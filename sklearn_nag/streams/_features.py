@@ -187,7 +187,8 @@ def _check_layout(where, schema, found, features):
     for name in found:
         if name not in known:
             raise ValueError(
-                f"{where} has a column {name!r}, which the first table does not have; name the features by columns."
+                f"{where} has a column {name!r}, which is not a feature of the first table; name the features by "
+                "columns."
             )
 
 

@@ -98,10 +98,11 @@ def fit_stream(
         are read but not learnt, and the final model is bit for bit that of an uninterrupted run. If all rows have been
         learnt, the model is returned at once.
 
-        The estimator must be picklable. The checkpoint is accepted only for the same parameters of this call, of the
-        estimator and of `read_batches` (``batch_size`` only if the model depends on it), and for files with the same
-        names and sizes. Any other iterable must yield the same rows again. A damaged checkpoint is an error. The file
-        is a pickle, so use only checkpoints that you trust.
+        The estimator must be picklable. The checkpoint is accepted only for the same estimator, ``classes``,
+        ``passes``, ``shuffle_buffer``, ``random_state`` and parameters of `read_batches` (``batch_size`` only if the
+        model depends on it; not ``missing_target`` and ``max_row_bytes``), and for files with the same names and sizes.
+        Any other iterable must yield the same rows again. A damaged checkpoint is an error. The file is a pickle, so
+        use only checkpoints that you trust.
     checkpoint_every : int, default=1000000
         Number of rows between two checkpoints. Each is written to a new file, which replaces the old one, with its
         mode, once it is complete. The next run removes incomplete files of a killed run.

@@ -221,7 +221,7 @@ def read_batches(
     encoding : str, default="utf-8"
         Encoding of CSV files, by its name in Python, such as "latin-1" or "utf-16".
     n_features : int, optional
-        Number of features; required for svmlight files, which do not contain it.
+        Number of features of svmlight files, which require it because they do not contain it.
     zero_based : bool, default=True
         Whether svmlight files number their features from 0; otherwise from 1.
     max_row_bytes : int, default=33554432
@@ -242,7 +242,7 @@ def read_batches(
     ImportError
         If pyarrow is missing, which all formats but svmlight need.
     TypeError
-        If the source, a target, ``sample_weight`` or ``transformer`` is of another type.
+        If the source, a target, ``sample_weight`` or ``transformer`` is of a wrong type.
     ValueError
         If parameters are invalid. While reading, also for:
 

@@ -80,8 +80,8 @@ def format_of(path):
     suffix, _ = suffixes(path)
     if suffix not in FORMATS:
         known = ", ".join(FORMATS)
-        raise ValueError(f"{path} has a name that does not show its format: it must end in {known}; after a suffix of "
-                         "text, .gz or .bz2 may follow.")  # fmt: skip
+        raise ValueError(f"{path} has a name that does not show its format: it must end in {known}; names of text "
+                         "files may have .gz or .bz2 after it.")  # fmt: skip
     return FORMATS[suffix]
 
 

@@ -113,7 +113,7 @@ def test_measures(rng):
     assert metric_of(wrong) == "median_absolute_error"
     assert list(shown_measures(wrong, metric_of(wrong))) == ["median_absolute_error", "mean_absolute_error", "r2"]
     with pytest.raises(
-        ValueError, match="--metric r2: 'y' is a class, so it must be one of log_loss, accuracy, roc_auc"
+        ValueError, match="--metric r2: 'y' is a class, so the metric must be one of log_loss, accuracy, roc_auc"
     ):
         metric_of(table, "r2")
 

@@ -58,7 +58,7 @@ def test_the_bold_row_the_verdict_and_the_lines_of_python_agree(rng):
         found.outcomes[1].learner.estimator.set_params(eta0=0.125)
         object.__setattr__(found, "table", a_table(rng))
         html = page(found)
-        assert re.search(f"No learner is significantly better .*The best is {nearest}", html)
+        assert re.search(f"No learner is significantly better .*The closest is {nearest}", html)
         assert re.findall('<tr class="best"><td>(.*?)</td>', html) == ["other"]
         assert "In bold: other, the learner of this package that the Python code below uses." in html
         assert "eta0=0.125" in html

@@ -39,7 +39,7 @@ STEADY = np.linspace(-0.001, 0.001, 10)
             {"ours": 0.8, "sgd": 0.9, "shares": 0.8},
             "No learner is significantly better than predicting the shares (log loss 0.8): with 80 training rows, "
             "these columns do not predict 'y' reliably.",
-            "The best is ours, at +0.0 % log loss compared with the shares; compared with ours with default "
+            "The closest is ours, at +0.0 % log loss compared with the shares; compared with ours with default "
             "parameters, sgd (+12.5 %) is worse.",
         ),
     ],
@@ -71,7 +71,7 @@ def test_an_error_may_be_none():
         "Compared with ours with default parameters, sgd (+0.02) is worse.",
     ]
     assert [row[2] for row in cells(found)[1:]] == ["", "+0.02 (+0.02 to +0.02)", "+0.5 (+0.5 to +0.5)"]
-    assert "The best is ours, at +0.1 log loss compared with" in verdict(made(ours=none + 0.1, shares=none))[1]
+    assert "The closest is ours, at +0.1 log loss compared with" in verdict(made(ours=none + 0.1, shares=none))[1]
     assert "0.0 % lower" not in findings(made(ours=none, sgd=none, shares=none))
 
 
@@ -79,7 +79,7 @@ def test_a_peer_that_alone_is_better_than_no_column_is_told_of():
     noisy = 0.3 * np.array([1, -1] * 5)
     first, second = verdict(made(ours=0.7 + noisy, sgd=0.72 + STEADY, shares=0.8 - STEADY))
     assert first.startswith(
-        "Only sgd, and no learner of this package, is significantly better: log loss 0.72, 10.0 % lower log loss"
+        "sgd, but no learner of this package, is significantly better: log loss 0.72, 10.0 % lower log loss"
     )
     assert second.startswith("Compared with ours with default parameters")
 

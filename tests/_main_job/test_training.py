@@ -533,7 +533,7 @@ def test_a_pipe_is_refused_before_it_is_read(run):
     for options in (["pipe.csv", *of_price], ["rows.csv", "p*.csv", *of_price], ["pipe.svm", "--n-features", "2"]):
         code, err = run(*options)
         assert code == 2
-        assert "train reads rows more than once; a named pipe allows that once" in err
+        assert "train reads rows more than once, which a named pipe does not allow" in err
 
 
 def test_names_that_the_output_cannot_have_are_printed_by_their_codes(run):

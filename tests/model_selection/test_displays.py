@@ -294,7 +294,10 @@ def test_scales_are_drawn(pyplot):
         (lambda: EtaSweepDisplay({"a": ([2, 1], [1, 1])}), "'a' must hold increasing learning rates"),
         (lambda: EtaSweepDisplay({"a": ([1, 2], [np.inf, np.nan])}), "'a' has no finite error"),
         (lambda: EtaSweepDisplay({}, tolerance=-1), "tolerance"),
-        (lambda: EtaSweepDisplay({"a": ([1], [1])}, spreads={"b": [1]}), "the spread 'b' must be that of a curve"),
+        (
+            lambda: EtaSweepDisplay({"a": ([1], [1])}, spreads={"b": [1]}),
+            "the spread 'b' must have the name of a curve",
+        ),
         (lambda: EtaSweepDisplay({"a": ([1], [1])}, spreads={"a": [1, 2]}), "one number for each error"),
         (
             lambda: EtaSweepDisplay.from_estimator(NAGRegressor(), *DIABETES, metric="error"),

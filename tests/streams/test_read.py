@@ -473,7 +473,7 @@ def test_the_first_table_settles_the_order_of_columns(make, columns, tmp_path):
         (
             pd.DataFrame({"a": [1.0], "b": 1.0, "y": 0, "c": 1}),
             None,
-            "has a column 'c', which the first table does n",
+            "has a column 'c', which is not a feature of the",
         ),
         (
             pd.DataFrame({"a": [1.0], "b": "x", "y": 0}),
