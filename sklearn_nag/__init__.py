@@ -40,7 +40,7 @@ __all__ = [
     "set_config",
 ]
 
-# Public, and loaded when they are used.
+# Public modules, loaded on first use.
 _PARTS = {
     *("constraints", "dask", "datasets", "distributed", "io", "model_selection", "preprocessing", "regret", "streams")
 }
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
         regret,
         streams,
     )  # fmt: skip
-else:  # which a type checker would take for leave to name anything
+else:  # with this, a type checker would accept any name
 
     def __getattr__(name):
         if name in _PARTS:

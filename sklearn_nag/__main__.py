@@ -36,7 +36,7 @@ from ._main_job.warm_up import main as warm_up
 
 PROGRAM = "python -m sklearn_nag"
 NO_FIGURE = "No figure: it needs matplotlib, {}"
-OF_BOTH = {"csv", "target", "figure", "folds", "jobs"}  # options of a file, and of bundled data
+OF_BOTH = {"csv", "target", "figure", "folds", "jobs"}  # options for a file and for bundled data
 
 
 def parse(arguments):
@@ -88,8 +88,8 @@ def parse(arguments):
 
 
 def main(arguments=None):
-    """Run the comparison; print tables, save figures. Or what the first argument says, if it is a word."""
-    if isinstance(sys.stdout, io.TextIOWrapper):  # whose encoding may not have the names of columns
+    """Run the comparison, print tables and save figures; or run the command that the first argument names."""
+    if isinstance(sys.stdout, io.TextIOWrapper):  # its encoding may lack characters of column names
         sys.stdout.reconfigure(errors="backslashreplace")
     arguments = sys.argv[1:] if arguments is None else arguments
     words = {"train": train, "predict": predict, "warm-up": warm_up}
@@ -106,7 +106,7 @@ def main(arguments=None):
 
 
 def of_bundled_data(options):
-    """What learning rates cost on data sets that ship with scikit-learn."""
+    """Measure what learning rates cost on data sets that ship with scikit-learn."""
     etas, passes = rates.ETAS, rates.PASSES["max_iter"]
     print(
         f"{len(etas)} learning rates from {etas[0]:.2g} to {etas[-1]:g}, {passes} passes, "
@@ -131,7 +131,7 @@ def of_bundled_data(options):
 
 
 def of_file(options):
-    """Which learner is right for a file of the user's."""
+    """Find the right learner for a user's file."""
     by_kind = [f"{name}={kind}" for kind in ("words", "numbers") for name in getattr(options, kind)]
     kinds = kinds_of([*options.kinds, *by_kind], options.target)
     columns = None if options.columns is None else tuple(options.columns)

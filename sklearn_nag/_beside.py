@@ -1,4 +1,4 @@
-"""What is known of objects beside them, which no copy and no file of them has."""
+"""Values kept beside objects, but not in their copies and files."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from weakref import ref
 
 
 class Beside:
-    """Values by object, for as long as these live.
+    """Values by object, for as long as the objects live.
 
-    As `weakref.WeakKeyDictionary`, but entries go without a line of Python. The handler of a signal may come in any
-    such line. As an object that dies cannot raise, what it raises there is lost: an interrupt would not be heeded.
+    Like `weakref.WeakKeyDictionary`, but entries are removed without running a line of Python: a signal handler may run
+    in any such line, and what it raises while an object dies is lost, so an interrupt would be ignored.
     """
 
     def __init__(self) -> None:
@@ -30,10 +30,10 @@ class Beside:
         return self._values.get(ref(key))
 
     def setdefault(self, key: Any, value: Any) -> Any:
-        """The value of an object, which is ``value`` if it had none."""
+        """The value of an object, set to ``value`` if it had none."""
         return self._values.setdefault(ref(key, self._values.pop), value)
 
     def items(self) -> list[tuple[Any, Any]]:
-        """The objects, and the value of each."""
+        """Pairs of objects and their values."""
         found = ((known(), value) for known, value in list(self._values.items()))
         return [pair for pair in found if pair[0] is not None]

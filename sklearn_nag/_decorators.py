@@ -1,4 +1,4 @@
-"""Decorators: methods that keep their signatures for type checkers, docstrings that share texts, parameters that go."""
+"""Decorators: methods that keep their types, docstrings that share texts, deprecated parameters."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def available_if(check: Callable[[Any], bool]) -> Callable[[Method], Method]:
 
 
 def share(**entries: str) -> Callable[[Documented], Documented]:
-    r"""Return a decorator that writes an entry in place of each docstring line that is nothing but ``{name}``.
+    r"""Return a decorator that replaces each docstring line that is nothing but ``{name}`` with an entry.
 
     An entry is given without indentation and gets that of the line. A name without an entry raises KeyError.
 
@@ -53,7 +53,7 @@ def share(**entries: str) -> Callable[[Documented], Documented]:
     """
 
     def write(documented):
-        if documented.__doc__ is not None:  # as it is under `python -OO`
+        if documented.__doc__ is not None:  # None under `python -OO`
             documented.__doc__ = _PLACEHOLDER.sub(lambda line: indent(entries[line[2]], line[1]), documented.__doc__)
         return documented
 

@@ -1,4 +1,4 @@
-"""How what an optional part of the package needs is installed, for all messages that say so."""
+"""How to install what optional parts of the package need, for messages."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def how_to_install(extra: str) -> str:
 
 
 def needed(module: str, extra: str, what: str) -> Any:
-    """A module that an extra installs; where it is missing, raise ImportError that says ``what`` needs it."""
+    """Import a module of an extra; if it is missing, raise ImportError that says ``what`` needs it."""
     try:
         return import_module(module)
     except ImportError:

@@ -1,4 +1,4 @@
-"""Training on a Dask cluster: shards learn side by side, a tree of merges joins them."""
+"""Training on a Dask cluster: shards learn in parallel, a tree of merges joins them."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def fit(
 
 
 def _learn(task, model, batches, classes, number, kernel):
-    """Call ``task``; batches may come without weights, and are not in memory all at once."""
+    """Call ``task``; batches may lack weights, and are not all in memory at once."""
     with saying(f"partition {number}"), config_context(kernel=kernel):
         return task(model, map(_as_batch, batches), classes)
 
@@ -160,8 +160,8 @@ def _as_batch(batch):
 
 
 def _kept(batches):
-    """Batches over which several tasks can iterate."""
-    return list(map(copy.deepcopy, batches)) if isinstance(batches, Iterator) else batches  # as it may reuse memory
+    """Batches that several tasks can iterate over."""
+    return list(map(copy.deepcopy, batches)) if isinstance(batches, Iterator) else batches  # may reuse memory
 
 
 def _partitions(X, y, sample_weight):
@@ -196,7 +196,7 @@ def _partitions(X, y, sample_weight):
 
 
 def _check_labels(X, name, value):
-    """Raise unless ``value`` is the name of a column of ``X``, or a list of them."""
+    """Raise unless ``value`` names one column of ``X`` or lists several."""
     if not hasattr(X, "columns"):
         raise TypeError(f"{name} is a {type(value).__name__}; it must be a dask collection, like X.")
     if not isinstance(value, str | list):
@@ -212,15 +212,15 @@ def _listed(labels):
 
 
 def _without(frame, labels):
-    """The columns of a frame that are neither targets nor weights; anything else as it is."""
+    """A frame without its targets and weights; anything else as it is."""
     return frame.drop(columns=[name for some in labels.values() for name in _listed(some)]) if labels else frame
 
 
 def _parts(values):
     """Blocks of rows of an array, or partitions of a data frame, as delayed objects.
 
-    Dask must not optimise them: each collection is optimised by itself, so that what features and targets come from
-    would be made for each anew, by chance in another order, or be cut in another way.
+    Dask must not optimise them: it would optimise each collection separately, and compute the source of features and
+    targets anew for each, perhaps in another order or cut in another way.
     """
     if getattr(values, "ndim", 1) == 2 and hasattr(values, "rechunk"):
         values = values.rechunk({1: -1})
@@ -228,7 +228,7 @@ def _parts(values):
 
 
 def _split(frame, **labels):
-    """The batch of a partition of a data frame."""
+    """Batch of a partition of a data frame."""
     return _one_batch(_without(frame, labels), *(frame[value] for value in labels.values()))
 
 

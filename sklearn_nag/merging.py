@@ -1,4 +1,4 @@
-"""One model of several: learners, transformers, and pipelines of both."""
+"""Merging of several models into one: learners, transformers, and pipelines of both."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def merge(models: Iterable[Model], base: Model | None = None) -> Model:
 
 
 def _merge_pipelines(pipelines, base):
-    """One pipeline of several, whose last step is a learner or a transformer."""
+    """Merge pipelines whose last step is a learner or a transformer."""
     check_alike(pipelines, base)
     result = copy.copy(pipelines[0])
     if hasattr(result, "learn_transform"):
@@ -112,7 +112,7 @@ def _merge_pipelines(pipelines, base):
 
 
 def _moved(learner, places):
-    """The learner, or a copy whose features are in other places."""
+    """The learner, or a copy with its features in other places."""
     if places is None:
         return learner
     if hasattr(learner, "_merged"):

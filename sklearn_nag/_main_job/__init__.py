@@ -1,1 +1,1 @@
-"""What ``python -m sklearn_nag`` is made of: data to learn, a comparison of learners, its text, and its figures."""
+"""Parts of ``python -m sklearn_nag``: data to learn, a comparison of learners, its text, and its figures."""

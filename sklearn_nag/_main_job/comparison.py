@@ -1,4 +1,4 @@
-"""Learners compared on a table of the user's, by predictions of rows that they have not learnt."""
+"""Comparison of learners on a user's table, by predictions of held-out rows."""
 
 from __future__ import annotations
 
@@ -27,29 +27,29 @@ from .measures import OF_CLASSES, OF_QUANTITIES, Predictions, difference
 from .rates import unless_it_overflows
 
 OURS, PEERS, BASELINES = "of this package", "of scikit-learn", "without columns"
-REPEATS = 2  # of the cross-validation, with other folds; as many times more stretches of time
+REPEATS = 2  # of the cross-validation, with new folds; in the order of time, this many times as many stretches
 COVERAGE = 0.9  # of intervals
-MOST_COLUMNS = 100  # of cells, unless they are numbers or days
-SMALL = 300  # rows below which NumPy is done before Numba has compiled
-ALONE = 2000  # rows below which one process is done before others have started
+MOST_COLUMNS = 100  # most columns for cells; of more, only numbers and days get them
+SMALL = 300  # rows below which NumPy finishes before Numba has compiled
+ALONE = 2000  # rows below which one process finishes before others have started
 BATCHES = 20  # of held-out rows, for learners that go on learning
-SURE = 0.05  # p values below which a difference is one
+SURE = 0.05  # p values below which a difference is significant
 MATERIAL = 0.01  # share of an error that is worth another learner
 
 
 class Learner(NamedTuple):
-    """A learner to compare; the first one of a list is what others are compared with."""
+    """A learner to compare; the first one of a list is the reference."""
 
     name: str
     family: str  # `OURS`, `PEERS` or `BASELINES`
     estimator: Any
-    is_scaled: bool = False  # whether it gets numbers standardised
-    goes_on: bool = False  # whether it learns held-out rows, too, batch by batch, after it has predicted them
+    is_scaled: bool = False  # whether its numbers are standardised
+    goes_on: bool = False  # whether it also learns held-out rows, batch by batch, after predicting them
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a learner made of a table: values of each measure on each split, and seconds a fit takes."""
+    """Results of a learner: values of each measure on each split, and seconds per fit."""
 
     learner: Learner
     values: Mapping[str, np.ndarray]
@@ -57,31 +57,31 @@ class Outcome:
 
     @property
     def name(self):
-        """Of the learner."""
+        """Name of the learner."""
         return self.learner.name
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What all learners made of a table."""
+    """Results of all learners on a table."""
 
     table: Any
-    metric: str  # the measure that they are judged by
+    metric: str  # name of the measure that ranks the learners
     measures: Mapping[str, measures.Metric]
-    outcomes: list[Outcome]  # that of the reference first
-    n_train: float  # rows to learn and to predict, in the mean over the splits
+    outcomes: list[Outcome]  # the reference first
+    n_train: float  # training and test rows, in the mean over the splits
     n_test: float
     coverage: float | None  # share of held-out targets in the reference's 90 % intervals
-    n_of_one: int = 0  # splits to predict one class alone, in which measures that need both have no values
+    n_of_one: int = 0  # splits with test rows of one class, for which measures that need both have no value
 
     @property
     def judge(self):
-        """The measure that they are judged by."""
+        """The measure that ranks the learners."""
         return self.measures[self.metric]
 
     @property
     def n_splits(self):
-        """How many splits there were."""
+        """Number of splits."""
         return len(self.outcomes[0].values[self.metric]) + self.n_of_one * self.judge.needs_both
 
     @property
@@ -90,7 +90,7 @@ class Comparison:
         return self.outcomes[0]
 
     def baseline(self, outcome):
-        """The best of those that look at no column, and go on only if the learner of an outcome does."""
+        """The best baseline; it goes on only if the outcome's learner does."""
         fair = [o for o in self.of(BASELINES) if outcome.learner.goes_on or not o.learner.goes_on]
         return min(fair, key=self.error)
 
@@ -99,11 +99,11 @@ class Comparison:
         return [outcome for outcome in self.outcomes if outcome.learner.family == family]
 
     def errors(self, outcome):
-        """What an outcome leaves to gain on each split, by the measure that judges."""
+        """Errors of an outcome on each split, by the measure that ranks."""
         return self.judge.errors(outcome.values[self.metric])
 
     def error(self, outcome):
-        """The same in the mean, infinite where the learner has failed."""
+        """Mean of `errors`; infinite if the learner has failed."""
         return float(np.nan_to_num(self.errors(outcome).mean(), nan=np.inf))
 
     def difference(self, one, other):
@@ -111,34 +111,34 @@ class Comparison:
         return difference(self.errors(one), self.errors(other), self.n_train, self.n_test)
 
     def p_values(self):
-        """By name: p values of no difference to the reference, adjusted for their number."""
+        """P values of no difference to the reference, by name, adjusted for their number."""
         others = [outcome for outcome in self.outcomes[1:] if outcome.learner.family != BASELINES]
         adjusted = measures.holm([self.difference(outcome, self.reference).p for outcome in others])
         return dict(zip((outcome.name for outcome in others), adjusted.tolist()))
 
     def better(self, family):
-        """Outcomes of a family that are better than the reference beyond doubt and by an amount, the best first."""
+        """Outcomes of a family significantly and materially better than the reference, best first."""
         p_values, bound = self.p_values(), (1.0 - MATERIAL) * self.error(self.reference)
         found = [o for o in self.of(family) if p_values.get(o.name, 1.0) < SURE and self.error(o) < bound]
         return sorted(found, key=self.error)
 
     @property
     def chosen(self):
-        """The learner of this package to take: the reference, unless another is better beyond doubt.
+        """The learner of this package to use: the reference, unless another is significantly better.
 
-        Where the reference is no better than its baseline, it is the best of those that are, or else of all.
+        If the reference is no better than its baseline, it is the best of those that are, or else of all.
         """
         if self.tells_something(self.reference):
             return next(iter(self.better(OURS)), self.reference)
         return min(self.telling(OURS) or self.of(OURS), key=self.error)
 
     def tells_something(self, outcome):
-        """Whether an outcome is better than its baseline beyond doubt, if no other one is looked at."""
+        """Whether an outcome is significantly better than its baseline, tested alone."""
         found = self.difference(outcome, self.baseline(outcome))
         return bool(found.mean < 0 and found.p < SURE)
 
     def telling(self, family):
-        """Outcomes of a family that are so if all are looked at, the best first."""
+        """Outcomes of a family that are significantly better than their baselines, tested together, best first."""
         outcomes = [outcome for outcome in self.outcomes if outcome.learner.family != BASELINES]
         found = [self.difference(outcome, self.baseline(outcome)) for outcome in outcomes]
         p_values = measures.holm([d.p for d in found])
@@ -147,15 +147,15 @@ class Comparison:
 
 
 def learners(table, metric, columns):
-    """What to compare on a table.
+    """Learners to compare on a table; the first is this package's with its defaults.
 
-    The first is this package's with its defaults. Curves and cells are made of ``columns``, by their places.
+    Curves and cells are made of ``columns``, given by place.
     """
     of_classes = table.is_classification
     line, cells = (NAGClassifier, NAGCellsClassifier) if of_classes else (NAGRegressor, NAGCellsRegressor)
 
     def ours(changed="", goes_on=False, **parameters):
-        """A learner that `fit` learns until the loss settles, or one pass in the order of the rows."""
+        """A learner that `fit` trains until the loss settles, or in one ordered pass."""
         name = ", ".join(filter(None, [line.__name__, changed, "goes on" if goes_on else ""]))
         in_order = {"max_iter": 1, "shuffle": False} if table.time is not None and parameters else {}
         return Learner(name, OURS, line(random_state=0, **in_order | parameters), goes_on=goes_on)
@@ -198,14 +198,14 @@ class Latest(RegressorMixin, BaseEstimator):
     partial_fit = fit
 
     def predict(self, X):
-        """Return it for each row."""
+        """Return the last target for each row."""
         return np.full(X.shape[0], self.latest_)
 
 
 def metric_of(table, asked=None):
-    """The measure to judge a table by: log loss; squared errors, or the median one where few targets rule the squares.
+    """Measure to rank by: log loss; root mean squared error, or the median error if tails are heavy.
 
-    Raise ValueError when another one is asked for than the target has.
+    Raise ValueError if ``asked`` does not suit the target.
     """
     if asked is None:
         if table.is_classification:
@@ -221,7 +221,7 @@ def metric_of(table, asked=None):
 
 
 def _measures(table):
-    """Measures that a table has, by name."""
+    """Measures that suit a table."""
     if not table.is_classification:
         return OF_QUANTITIES
     if len(np.unique(table.y)) > 2:
@@ -230,9 +230,9 @@ def _measures(table):
 
 
 def shown_measures(table, metric):
-    """Measures to show, by name, the one that judges first.
+    """Measures to show, by name, the one that ranks first.
 
-    Average precision is among them if a class is rare, the median if tails are heavy.
+    Average precision is one if a class is rare, the median error if tails are heavy.
     """
     left_out = set()
     if table.is_classification and not measures.is_rare(table.y):
@@ -246,10 +246,10 @@ def shown_measures(table, metric):
 
 
 def splits(table, folds):
-    """Places of rows to learn and of rows to predict, the same for all learners, as a list of pairs.
+    """Places of training and test rows, the same for all learners, as a list of pairs.
 
-    In the order of time what is predicted is later; splits with one class to learn are left out. Raise ValueError when
-    none is left.
+    In the order of time, test rows are later. Splits with one class to learn are left out. Raise ValueError when none
+    is left.
     """
     if table.time is None:
         make = RepeatedStratifiedKFold if table.is_classification else RepeatedKFold
@@ -257,7 +257,7 @@ def splits(table, folds):
     else:
         splitter = TimeSeriesSplit(min(REPEATS * folds, max(2, len(table.y) // 4)))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of classes with fewer rows than there are folds
+        warnings.simplefilter("ignore")  # classes with fewer rows than there are folds
         found = list(splitter.split(table.y, table.y))
     found = [(train, test) for train, test in found if len(set(table.y[train])) > 1]
     if len(found) < 2:
@@ -270,8 +270,8 @@ def splits(table, folds):
 def compare(table, metric, folds, n_jobs):
     """Compare learners on a table.
 
-    Yields how many splits have been tried, how many there are and, the last time, the `Comparison`, else None. Raises
-    ValueError for a metric that has a value in fewer than two splits.
+    Yield the numbers of splits tried and in all, and None or, the last time, the `Comparison`. Raise ValueError for a
+    metric that has a value in fewer than two splits.
     """
     parts = splits(table, folds)
     shown = shown_measures(table, metric)
@@ -325,7 +325,7 @@ def try_split(table, candidates, shown, train, test):
         X, X_test = scaled if learner.is_scaled else rows
         begin = time.perf_counter()
         with warnings.catch_warnings(), np.errstate(all="ignore"), config_context(**small):
-            warnings.simplefilter("ignore")  # of learners that have not settled
+            warnings.simplefilter("ignore")  # learners that have not settled
             model = unless_it_overflows(lambda: clone(learner.estimator).fit(X, y[train]))  # noqa: B023
             seconds.append(time.perf_counter() - begin)
             if model is None:
@@ -340,7 +340,7 @@ def try_split(table, candidates, shown, train, test):
 
 
 def coded(y):
-    """Classes, and each row's as a number from 0: of two, the rarer one is 1."""
+    """Classes, and each row's class as a number from 0; of two, the rarer one is 1."""
     counts = Counter(y.tolist())
     classes = sorted(counts)
     if len(classes) == 2 and counts[classes[0]] < counts[classes[1]]:
@@ -350,14 +350,14 @@ def coded(y):
 
 
 def predictions(model, X, y, n_classes, goes_on):
-    """What a model predicts; one that goes on learns each batch of rows after it has predicted it."""
+    """Predictions of a model; one that goes on learns each batch after predicting it."""
     if not goes_on:
         return _predict(model, X, n_classes)
     found = []
     for places in np.array_split(np.arange(len(y)), min(BATCHES, len(y))):
         found.append(_predict(model, X[places], n_classes))
         if n_classes is not None:
-            places = places[np.isin(y[places], model.classes_)]  # others cannot be learnt any more
+            places = places[np.isin(y[places], model.classes_)]  # others can no longer be learnt
         if len(places):
             model.partial_fit(X[places], y[places])
     if n_classes is None:
@@ -377,15 +377,15 @@ def _predict(model, X, n_classes):
 
 
 def places_of_numbers(pipeline, names):
-    """Places of numbers and days among the columns that a fitted pipeline makes: they keep the names of theirs."""
+    """Places of numbers and days in the output of a fitted pipeline, where they keep their names."""
     made, names = pipeline.get_feature_names_out(), set(names)
     return [place for place, name in enumerate(made) if name in names or name.removesuffix("_days") in names]
 
 
 def columns_of_cells(table):
-    """Places of the columns of a table that curves and cells are made of, as a list.
+    """Places of the columns that curves and cells are made of, as a list.
 
-    All that some row has, if they are few and none is hashed; else those of numbers and days.
+    They are all columns that are not always 0, if few and not hashed; otherwise those of numbers and days.
     """
     pipeline = clone(table.prepare)
     made = pipeline.fit_transform(table.X)
@@ -395,7 +395,7 @@ def columns_of_cells(table):
 
 
 def standardised(X, X_test, places):
-    """Rows with some of their columns standardised, which come first; sparse ones with indices of 32 bits."""
+    """Rows with the columns at ``places`` standardised and put first; sparse ones with 32-bit indices."""
     others = np.setdiff1d(np.arange(X.shape[1]), places)
     scaler = StandardScaler()
     parts = []

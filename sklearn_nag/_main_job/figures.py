@@ -1,4 +1,4 @@
-"""Figures: of the bundled data one to read in five seconds, and all curves; of a file what each learner is worth."""
+"""Figures: for bundled data a summary and all curves; for a file what each learner is worth."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ SHOWN = (("sklearn_nag, raw data", "C0", "o"), ("SGD, scaled data", "C1", "s"), 
 
 
 def draw_summary(comparisons, path):
-    """Save the figure of what defaults and learning rates cost, a row for each data set.
+    """Save the figure of what defaults and learning rates cost, with a row for each data set.
 
-    On the left are errors with default parameters, as multiples of that of SGD on scaled features with its best
-    learning rate; on the right the learning rates with which a learner is as good as the best of all, but for one
-    standard error of its folds.
+    On the left are errors with default parameters, as multiples of that of SGD on scaled features at its best learning
+    rate. On the right are the learning rates within one standard error of the best of all.
     """
     figure = _figure(9, 1.6 + 0.85 * len(comparisons))
     left, right = figure.subplots(1, 2, sharey=True)
@@ -43,7 +42,7 @@ def draw_summary(comparisons, path):
 
 
 def _draw_defaults(axes, row, comparison, limit):
-    """Errors with default parameters as multiples of that of tuned SGD; what is beyond the limit as an arrow."""
+    """Draw errors with default parameters as multiples of tuned SGD's; arrows are beyond the limit."""
     tuned, spread = _reference(comparison)
     ends = [max(1 - spread / tuned, 0.01), 1 + spread / tuned]
     axes.plot(ends, [row] * 2, color="0.75", lw=12, zorder=1, solid_capstyle="butt")
@@ -55,33 +54,33 @@ def _draw_defaults(axes, row, comparison, limit):
 
 
 def _draw_good_etas(axes, row, comparison):
-    """The learning rates with which each learner is good enough, as bars."""
+    """Draw the good enough learning rates of each learner as bars."""
     for (_, color, _), result, height in _shown(row, comparison):
         good = comparison.good(result)
         if good is None:
             axes.text(1.3 * ETAS[0], height, "none", color=color, va="center", fontsize=9)
         else:
-            ends = ETAS[list(good)] * [10**-0.12, 10**0.12]  # so that a single rate can be seen
+            ends = ETAS[list(good)] * [10**-0.12, 10**0.12]  # makes a single rate visible
             axes.plot(ends, [height] * 2, color=color, lw=6, solid_capstyle="butt")
 
 
 def _reference(comparison):
-    """Error of SGD on scaled features at its best learning rate, and the standard error over its folds."""
+    """Error of SGD on scaled features at its best learning rate, and its standard error over folds."""
     result = comparison.results[-1]
     return result.errors[result.best], standard_error(result.folds[result.best])
 
 
 def _shown(row, comparison):
-    """The learners of the first figure: how they are drawn, their results, and at which height."""
+    """Style, result and height of each learner of the summary."""
     ours, *_, sgd, scaled = comparison.results
     return zip(SHOWN, (ours, scaled, sgd), (row - 0.22, row, row + 0.22))
 
 
 def draw_curves(comparisons, path):
-    """Save error against learning rate for all learners, a panel for each data set.
+    """Save error against learning rate for all learners, with a panel for each data set.
 
-    Shades are one standard error of the folds to each side; the line across is the least error of all learners plus one
-    standard error, which is what counts as good.
+    Shades are one standard error of the folds. The line across is the least error plus one standard error, which counts
+    as good.
     """
     wide = min(len(comparisons), 2)
     high = -(-len(comparisons) // wide)
@@ -106,11 +105,11 @@ def draw_curves(comparisons, path):
 
 
 COLOURS = {OURS: "C0", PEERS: "C1", BASELINES: "0.4"}
-WIDEST = 5.0  # axes have room for this times what the learners span, so that a hopeless one does not flatten the rest
+WIDEST = 5.0  # reach of the axes in spans of the middle half, so that a hopeless learner does not flatten the rest
 
 
 def draw_comparison(comparison, file):
-    """Save the figure of a table, as PNG if not to a path: how each learner's error differs from that of the first."""
+    """Save the figure of a table, how each learner's error differs from the first one's; PNG unless to a path."""
     reference, whole, of = comparison.reference, comparison.error(comparison.reference), ""
     outcomes = [*(o for o in comparison.outcomes if o.learner.family != BASELINES), comparison.baseline(reference)]
     if whole == 0:
@@ -143,7 +142,7 @@ def draw_comparison(comparison, file):
 
 
 def _limits(changes):
-    """Ends of the axis: all differences, but for those that are far beyond the middle half of them."""
+    """Ends of the axis: all differences, except those far beyond the middle half of them."""
     means = changes[~np.isnan(changes[:, 1]), 1]
     if not len(means):
         return -1.0, 1.0  # the first learner has failed

@@ -1,4 +1,4 @@
-"""What predictions are judged by, and whether a difference between two learners is more than chance."""
+"""Measures of predictions, and whether a difference between two learners is more than chance."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from scipy import stats
 from sklearn import metrics
 
-RARE = 0.2  # a class of two is rare when fewer rows than this share have it
-HEAVY = 0.5  # share of all squared deviations that the farthest hundredth of the targets makes up where tails are heavy
+RARE = 0.2  # a class of two is rare if fewer rows than this share have it
+HEAVY = 0.5  # tails are heavy if the farthest hundredth of the targets makes up more than this share of squares
 LEAST_PROBABILITY = 1e-6  # so that a class that was not there to learn does not outweigh all other rows
 
 
@@ -20,15 +20,15 @@ class Metric(NamedTuple):
     Attributes
     ----------
     name : str
-        In words.
+        Name in words.
     error : str
-        What is left of it to gain: itself, or for one whose best value is 1 what is missing to 1.
+        Name of its error: the measure itself or, if its best value is 1, 1 minus the measure.
     missing_to_one : bool
-        Which of the two.
+        Whether the error is 1 minus the measure.
     score : callable
         Value for targets and `Predictions`, or for targets and predicted quantities.
     needs_both : bool
-        Whether it has no value for targets of one class alone.
+        Whether it has no value for targets of a single class.
     """
 
     name: str
@@ -38,12 +38,12 @@ class Metric(NamedTuple):
     needs_both: bool = False
 
     def errors(self, values):
-        """What is left to gain, the less the better, for any values of the measure."""
+        """Errors for values of the measure; less is better."""
         return 1.0 - values if self.missing_to_one else values
 
 
 class Predictions(NamedTuple):
-    """Predicted classes as numbers from 0, their probabilities or None, and of two classes what ranks the rarer one."""
+    """Predicted classes as numbers from 0, probabilities or None, and what ranks the rarer of two classes."""
 
     classes: np.ndarray
     probabilities: np.ndarray | None
@@ -58,7 +58,7 @@ def _log_loss(y, predicted):
 
 def _of_ranking(score):
     def value(y, predicted):
-        is_rare = y == 1  # classes are numbered such that the rarer of two is the second
+        is_rare = y == 1  # of two classes, the rarer one is 1
         return score(is_rare, predicted.ranking) if 0 < is_rare.sum() < len(y) else np.nan
 
     return value
@@ -89,16 +89,16 @@ def is_rare(y):
 
 
 def has_heavy_tails(y):
-    """Whether few targets far out rule all squared errors: a hundredth of them makes up half of the squares."""
+    """Whether the hundredth of the targets farthest from the median makes up most of the squared deviations."""
     sizes = np.sort(np.abs(y - np.median(y)))
     if not np.median(sizes) > 0:
-        return False  # most targets are the same, which is another matter
+        return False  # most targets are equal, which is another matter
     squares = (sizes / sizes[-1]) ** 2
     return bool(squares[-max(1, round(0.01 * len(y))) :].sum() > HEAVY * squares.sum())
 
 
 class Difference(NamedTuple):
-    """Mean difference between two learners over splits, the ends of its 95 % interval, and the p value of none."""
+    """Mean difference between two learners over splits, its 95 % interval, and the p value of no difference."""
 
     mean: float
     low: float
@@ -107,13 +107,13 @@ class Difference(NamedTuple):
 
 
 def difference(one, other, n_train, n_test):
-    """Compare two learners by their errors on the same splits: the corrected resampled t-test.
+    """Compare two learners by their errors on the same splits, with the corrected resampled t-test.
 
     The splits share rows, so their differences are not independent: the variance of the mean of ``J`` of them is taken
     as ``(1 / J + n_test / n_train)`` times their sample variance, with ``J - 1`` degrees of freedom (Nadeau and Bengio,
     "Inference for the generalization error", Machine Learning 52, 2003). ``n_train`` and ``n_test`` are means.
 
-    Return the `Difference` of ``one - other``; NaN throughout where either has failed, or there is one split alone.
+    Return the `Difference` of ``one - other``; all NaN if either has failed, or for a single split.
     """
     differences = np.asarray(one) - np.asarray(other)
     n = len(differences)
@@ -128,7 +128,7 @@ def difference(one, other, n_train, n_test):
 
 
 def holm(p_values):
-    """P values for several comparisons at once (Holm, Scandinavian Journal of Statistics 6, 1979); NaN stays NaN."""
+    """P values adjusted for several comparisons (Holm, Scandinavian Journal of Statistics 6, 1979); NaN stays NaN."""
     p_values = np.asarray(p_values, dtype=np.float64)
     adjusted = np.full(len(p_values), np.nan)
     order = [i for i in np.argsort(p_values) if not np.isnan(p_values[i])]

@@ -1,4 +1,4 @@
-"""A comparison as one page of HTML that can be mailed: nothing of it lies elsewhere."""
+"""A comparison as one self-contained HTML page, which can be mailed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pre { background: #f5f5f5; padding: 0.8rem; font-size: 0.8rem; white-space: pre-
 
 
 def page(comparison, png=None):
-    """The page, as HTML in UTF-8, with a figure or without."""
+    """The page as HTML in UTF-8, with or without a figure."""
     table = comparison.table
     head, *rows = report.cells(comparison)
     chosen = comparison.chosen.name

@@ -38,8 +38,8 @@ from .training import SUFFIXES, WHAT_FILES_DO, add_reading, import_skops, in_a_l
 PROGRAM = "python -m sklearn_nag predict"
 OUTPUTS = (".csv", ".parquet")
 SETTINGS = "settings.json"  # in the folder of parts
-LEFT_OVER = re.compile(r"\.(settings\.json|\d+\.arrow)\.[0-9a-f]{32}")  # by runs that were killed as they wrote
-NEW = {  # columns, by what makes them
+LEFT_OVER = re.compile(r"\.(settings\.json|\d+\.arrow)\.[0-9a-f]{32}")  # left by runs killed while writing
+NEW = {  # names of columns, by what makes them
     "prediction": "prediction", "proba": "probability", "decision": "decision", "lower": "lower", "upper": "upper",
 }  # fmt: skip
 
@@ -89,7 +89,7 @@ def main(arguments):
 
 
 def predict(options):
-    """Predict the rows of files, and write predictions; return what was done, in a line."""
+    """Predict the rows of files and write the predictions; return a line on what was done."""
     try:
         content = options.model.read_bytes()
     except FileNotFoundError:
@@ -133,7 +133,7 @@ def predict(options):
 
 
 def remove(parts):
-    """Remove a folder of parts, the last one first, so that the same command goes on from what a kill leaves."""
+    """Remove a folder of parts, last part first, so that a killed command can resume."""
     number = {path: int(path.stem) if path.suffix == ".arrow" else -1 for path in parts.iterdir()}
     for path in sorted(number, key=number.__getitem__, reverse=True):
         path.unlink()
@@ -141,13 +141,13 @@ def remove(parts):
 
 
 def load(path, content):
-    """The model of a file, by its suffix."""
+    """The model in a file, read by its suffix."""
     skops = import_skops() if path.suffix == ".skops" else None
     try:
         if skops is not None:
             model = skops.loads(content, trusted=trusted_types())
         else:
-            model = joblib.load(io.BytesIO(content))  # of pickles, too
+            model = joblib.load(io.BytesIO(content))  # reads pickles, too
     except Exception as error:  # both raise all kinds
         if skops is not None and isinstance(error, skops.exceptions.UntrustedTypesFoundException):
             raise ValueError(f"{path} holds types that are not of this package: {error}") from error
@@ -159,7 +159,7 @@ def load(path, content):
 
 
 def check_methods(model, options):
-    """Raise unless the model can give what is asked for."""
+    """Raise unless the model can give what the options ask for."""
     if options.interval is not None and not 0.0 < options.interval < 1.0:
         raise ValueError(f"--interval {options.interval:g}: it must be above 0 and below 1.")
     methods = {"proba": "predict_proba", "decision": "decision_function", "interval": "predict_interval"}
@@ -170,13 +170,13 @@ def check_methods(model, options):
 
 
 def columns_of(model):
-    """The transformer that looks for the columns of a model in tables, or None."""
+    """The transformer that finds a model's columns in tables, or None."""
     first = model[0] if isinstance(model, Pipeline) else None
     return first if isinstance(first, OnlineColumnTransformer) else None
 
 
 def names_of(model):
-    """Names of the columns of a model, empty where it does not know them."""
+    """Names of a model's columns; empty if it does not know them."""
     return [*getattr(model, "feature_names_in_", ())]
 
 
@@ -206,7 +206,7 @@ def batches_of(options, model):
 
 
 def _fill_what_cannot_be_read(transformer):
-    """Let transformers take words that are no numbers or dates, of which they were to raise, for missing values."""
+    """Make transformers take words that are no numbers or dates as missing, not raise."""
     for part in transformer._parts():
         if "errors" in part.get_params(deep=False):
             part.set_params(errors="missing")
@@ -214,14 +214,14 @@ def _fill_what_cannot_be_read(transformer):
 
 
 def words_of(model, kept):
-    """Columns to read as words, whatever they look like: those that are copied alone, and those learnt as words."""
+    """Columns to read as words, whatever they look like: those only copied, or learnt as words."""
     known, names = columns_of(model), names_of(model)
     kinds = dict.fromkeys(names) if known is None else dict(zip(names, known.kinds_))
     return IfThere(name for name in {*kept, *names} if kinds.get(name, WORDS) in ("", WORDS))
 
 
 def predicted(model, X, options, n_before) -> Any:
-    """Predictions of rows as a table of Arrow, behind the columns that are kept."""
+    """Predictions of rows as an Arrow table, after the columns to keep."""
     columns: dict[str, Any] = {}
     names = names_of(model)
     for name in options.keep:
@@ -255,14 +255,14 @@ def predicted(model, X, options, n_before) -> Any:
             if name in columns:
                 raise ValueError(f"--keep {name}: a column of predictions has this name.")
             if column.dtype.kind == "b" and options.out.suffix == ".csv":
-                column = column.astype(str)  # as headings have them, and Arrow has not
+                column = column.astype(str)  # spelt as in headings, unlike in Arrow
             columns[name] = pyarrow.array(column)
     return pyarrow.table(columns)
 
 
 def named(name, values, classes):
-    """Names and values of the columns of predictions: of one column, of classes, or of outputs by their number."""
-    if isinstance(values, list):  # probabilities of each label, as of models of scikit-learn
+    """Names and values of prediction columns: one, or one for each class or numbered output."""
+    if isinstance(values, list):  # scikit-learn's probabilities of several labels
         return [column for i, own in enumerate(values) for column in named(f"{name}_{i}", own, classes[i])]
     if values.ndim == 1:
         return [(name, values)]
@@ -275,7 +275,7 @@ def named(name, values, classes):
 
 
 def settings_of(options, content, batches):
-    """What predictions depend on, by which parts are known again."""
+    """Settings that predictions depend on, by which parts are recognised."""
     names = [
         "proba", "decision", "interval", "keep", "columns", "fill", "batch_size", "part", "delimiter", "encoding",
         "one_based",
@@ -289,7 +289,7 @@ def settings_of(options, content, batches):
 
 
 def begin(parts, settings):
-    """The parts that are there already, with their numbers of rows; raise for those of another run."""
+    """Existing parts with their numbers of rows; raise if they are of another run."""
     path, n_parts = parts / SETTINGS, 0
     try:
         parts.mkdir(exist_ok=True)
@@ -323,7 +323,7 @@ def begin(parts, settings):
 
 
 def write_part(parts, number, tables):
-    """Write a part, whole; return its path and its number of rows."""
+    """Write a part, whole; return its path and number of rows."""
     path = parts / f"{number}.arrow"
 
     def write(file):
@@ -338,7 +338,7 @@ def write_part(parts, number, tables):
 
 @contextlib.contextmanager
 def reading_part(path):
-    """Open a part; what reads it gives its batches by their number."""
+    """Open a part; the reader gives its batches by number."""
     with pyarrow.OSFile(str(path)) as file, pyarrow.ipc.open_file(file) as reader:
         yield reader
 
@@ -358,7 +358,7 @@ def join(written, file, suffix):
 
 
 def common_schema(schemas):
-    """A schema that has the values of tables of all these: columns whose types do not go together hold words."""
+    """A schema for the tables of several; columns whose types cannot be combined hold words."""
     try:
         return pyarrow.unify_schemas(schemas, promote_options="permissive")
     except pyarrow.ArrowTypeError:
@@ -369,7 +369,7 @@ def common_schema(schemas):
 
 
 def in_schema(table, schema):
-    """A table of `common_schema`; raise ValueError for a column that cannot be of its type."""
+    """A table cast to a `common_schema`; raise ValueError for a column that cannot be."""
     columns = []
     for field in schema:
         try:

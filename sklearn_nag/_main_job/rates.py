@@ -1,4 +1,4 @@
-"""The bundled data sets: learners compared by cross-validation over a range of learning rates."""
+"""Learners compared on the bundled data sets by cross-validation over learning rates."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from ..model_selection._sweep import Sweep
 
 ETAS = 10.0 ** (np.arange(-12, 9) / 2)  # the default, 1, is among them
 PASSES = {"max_iter": 3, "tol": None, "random_state": 0}
-SMALL = 1000  # rows below which NumPy is done before Numba has compiled
+SMALL = 1000  # rows below which NumPy finishes before Numba has compiled
 HOPELESS = 1e6  # errors from which a learner counts as diverged
-OVERFLOWS = ("overflow", "infinity", "NaN")  # words of scikit-learn's errors when a learner has left float64
+OVERFLOWS = ("overflow", "infinity", "NaN")  # words in scikit-learn's errors if a learner has left float64
 
 
 class Task(NamedTuple):
-    """A data set, and transformers that make rows of numbers of it, as they are and standardised.
+    """A data set, and transformers that make rows of numbers of it.
 
-    ``raw`` and ``scaled`` come before a learner that takes features in their own units, or needs them scaled.
+    ``raw`` precedes learners that take features in their own units, ``scaled`` those that need them scaled.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Task(NamedTuple):
 
     @property
     def error(self):
-        """What errors are called."""
+        """Name of the error."""
         return "1 - accuracy" if self.is_classification else "1 - R²"
 
 
@@ -53,7 +53,7 @@ def bundled_tasks():
 
 
 class Learner(NamedTuple):
-    """A learner with what comes before it, and its form with default parameters; None is for the same form."""
+    """A learner with the transformer before it, and its form with default parameters, None if the same."""
 
     name: str
     prepare: object
@@ -62,7 +62,7 @@ class Learner(NamedTuple):
 
 
 class Result(NamedTuple):
-    """Errors of a learner in each fold, NaN where it diverged: for each of ``ETAS``, and with default parameters."""
+    """Errors of a learner in each fold, for each of ``ETAS`` and by default; NaN if it diverged."""
 
     name: str
     folds: np.ndarray
@@ -70,24 +70,24 @@ class Result(NamedTuple):
 
     @property
     def errors(self):
-        """Mean over the folds for each of ``ETAS``, NaN where the learner diverged in any."""
+        """Mean over the folds for each of ``ETAS``; NaN if any diverged."""
         means = self.folds.mean(axis=1)
         return np.where(means < HOPELESS, means, np.nan)
 
     @property
     def default(self):
-        """The same with default parameters."""
+        """Mean over the folds with default parameters; NaN if the learner diverged."""
         mean = self.default_folds.mean()
         return mean if mean < HOPELESS else np.nan
 
     @property
     def best(self):
-        """Index of the best learning rate; 0 if the learner diverged at all of them."""
+        """Index of the best learning rate; 0 if all diverged."""
         return int(np.argmin(np.nan_to_num(self.errors, nan=np.inf)))
 
 
 class Range(NamedTuple):
-    """What all learners made of a task, and the error of predicting the most frequent class, or the mean."""
+    """Results of all learners on a task, and the error of predicting the most frequent class or the mean."""
 
     task: Task
     results: list[Result]
@@ -105,7 +105,7 @@ class Range(NamedTuple):
         return winner.errors[winner.best] + standard_error(winner.folds[winner.best])
 
     def good(self, result):
-        """First and last index of the learning rates around a learner's best one that are good enough, or None."""
+        """First and last index of the good enough learning rates around a learner's best one, or None."""
         return ends_of_run(result.errors <= self.good_enough, result.best)
 
 
@@ -115,7 +115,7 @@ def standard_error(folds):
 
 
 def learners(task):
-    """The learners to compare on a task: first the defaults of this package, last SGD on scaled features."""
+    """Learners to compare on a task: first this package's defaults, last SGD on scaled features."""
     printed = {"centering": False, "importance_aware": False, "average": False, **PASSES}
     if task.is_classification:
         ours, theirs, printed = NAGClassifier, SGDClassifier, {"multi_class": "ovr", **printed}
@@ -139,8 +139,7 @@ def learners(task):
 def compare(tasks, folds, n_jobs):
     """Compare all learners on each task.
 
-    Yields how many learners have been tried, how many there are on all tasks, and the `Range` of one that is done,
-    or None.
+    Yield the number of learners tried, their number over all tasks, and the `Range` of a finished task, or None.
     """
     jobs = [(task, learner) for task in tasks for learner in learners(task)]
     found = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(try_learner)(*job, folds) for job in jobs)
@@ -155,10 +154,10 @@ def compare(tasks, folds, n_jobs):
 
 
 def split(task, folds):
-    """Rows to learn and rows to predict, for each fold: the same for all learners."""
+    """Training and test rows for each fold, the same for all learners."""
     splitter = (StratifiedKFold if task.is_classification else KFold)(folds, shuffle=True, random_state=0)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of classes with fewer rows than there are folds
+        warnings.simplefilter("ignore")  # classes with fewer rows than there are folds
         return list(splitter.split(task.X, task.y))
 
 
@@ -181,7 +180,7 @@ def try_learner(task, learner, folds):
 
 
 def _fit(estimator, rows):
-    """The estimator fitted with each of ``ETAS``, None where it diverges; those of this package in the same passes."""
+    """Estimators fitted with each of ``ETAS``, None if diverged; this package's share their passes."""
     if isinstance(estimator, (NAGClassifier, NAGRegressor)):
         return Sweep(estimator, tuple(ETAS.tolist())).fit(*rows)
     return (_fit_one(clone(estimator).set_params(eta0=eta), rows) for eta in ETAS)
@@ -192,13 +191,13 @@ def _fit_one(estimator, rows):
 
 
 def _error(fitted, rows):
-    """1 minus the score, NaN for a model that has diverged."""
+    """1 minus the score; NaN for a model that has diverged."""
     score = None if fitted is None else unless_it_overflows(lambda: fitted.score(*rows))
     return np.nan if score is None else 1.0 - score
 
 
 def unless_it_overflows(make):
-    """What a function returns; None where a learner has left float64, which scikit-learn calls a ValueError."""
+    """Result of a function; None if a learner left float64, for which scikit-learn raises ValueError."""
     try:
         return make()
     except ValueError as error:
@@ -208,6 +207,6 @@ def unless_it_overflows(make):
 
 
 def baseline(task, folds):
-    """Error of predicting the most frequent class, or the mean, by the same folds."""
+    """Error of predicting the most frequent class or the mean, on the same folds."""
     dummy = DummyClassifier() if task.is_classification else DummyRegressor()
     return 1.0 - float(cross_val_score(dummy, np.zeros((len(task.y), 1)), task.y, cv=split(task, folds)).mean())

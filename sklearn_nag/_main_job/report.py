@@ -1,4 +1,4 @@
-"""What was found as text: tables, and what they say in a sentence or two."""
+"""Findings as text: tables, and what they say in a sentence or two."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from .comparison import BASELINES, COVERAGE, PEERS, REPEATS, SURE
 from .measures import has_heavy_tails, is_rare
 from .rates import ETAS, standard_error
 
-NONE = "-"  # in the place of a value
-MUCH = 0.1  # so much less error is told where it would be certain by itself, and is not among so many
+NONE = "-"  # for a missing value
+MUCH = 0.1  # so much less error is mentioned if significant by itself, though not among so many comparisons
 
 
 def progress(done, total, what):
-    """Redraw the progress bar if this is a terminal; wipe it when all is done."""
+    """Redraw the progress bar if this is a terminal; erase it at the end."""
     if sys.stderr.isatty():
         filled = 30 * done // total
         text = f"[{'#' * filled}{'.' * (30 - filled)}] {done}/{total} {what}"
@@ -25,7 +25,7 @@ def progress(done, total, what):
 
 
 def range_table(comparison):
-    """What learning rates cost on a task, as text."""
+    """Table of what learning rates cost on a task, as text."""
     task = comparison.task
     head = f"  {'':22} {'at default':>10}   {'at best eta':>19} {'best eta':>9}   good eta"
     lines = [f"{task.name}: {task.X.shape[0]} rows, {task.X.shape[1]} features; error is {task.error}", head]
@@ -46,12 +46,12 @@ def rate_error(error):
 
 
 def baseline_name(task):
-    """What is predicted by the learner that looks at no feature."""
+    """Name of the prediction that uses no feature."""
     return "most frequent class" if task.is_classification else "mean of the target"
 
 
 def range_verdict(comparison):
-    """One sentence: how the defaults of this package compare with the best of all learners."""
+    """One sentence on the defaults of this package compared with the best of all learners."""
     ours, winner = comparison.results[0], comparison.winner
     least, spread = winner.errors[winner.best], standard_error(winner.folds[winner.best])
     name = winner.name.replace(", scaled", " on scaled features")
@@ -75,11 +75,11 @@ def range_verdict(comparison):
     return f"{best} is better here than {ours.name} with default parameters (error {default})."
 
 
-# -- a table of the user's
+# -- a user's table
 
 
 def findings(comparison):
-    """All that was found on a table, as lines of text."""
+    """All findings on a table, as lines of text."""
     head, *rows = cells(comparison)
     widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
     lines = [
@@ -98,13 +98,13 @@ def title(comparison):
 
 
 def n_used(table):
-    """How many columns of a table are learnt from."""
+    """Number of columns that are learnt from."""
     known = table.prepare[0]
     return len({name for _, step, names in known.transformers if step != "drop" for name in np.atleast_1d(names)})
 
 
 def cells(comparison):
-    """The table of all learners, as rows of words; the first one is its head."""
+    """Table of all learners as rows of strings, the head first."""
     reference, p_values = comparison.reference, comparison.p_values()
     first, *others = comparison.measures.values()
     head = ["", f"{first.name} ± sd", *(other.name for other in others)]
@@ -127,14 +127,14 @@ def number(value, digits=4):
 
 
 def mean(outcome, measure):
-    """What an outcome has by a measure in the mean; a dash where there is no value to be had."""
+    """Mean of a measure over an outcome's splits; a dash if there is no value."""
     values, model = outcome.values[measure], outcome.learner.estimator
     has_none = not len(values) or (measure == "log_loss" and not hasattr(model, "predict_proba"))
     return NONE if has_none else number(values.mean())
 
 
 def percent(comparison, one, other, interval=False):
-    """Difference of errors, with its sign and perhaps its 95 % interval: a share of the latter's, unless that is 0."""
+    """Signed difference of errors, maybe with its 95 % interval, in % of the latter unless that is 0."""
     found, whole = comparison.difference(one, other), comparison.error(other)
     if np.isnan(found.mean):
         return "" if interval else "?"
@@ -151,7 +151,7 @@ def lower(comparison, one, other):
 
 
 def how(comparison):
-    """How learners were judged, and what was noticed of the target."""
+    """Lines on how learners were judged, and on the target."""
     table, n_train, n_test = comparison.table, comparison.n_train, comparison.n_test
     if table.time is None:
         folds = f"{comparison.n_splits // REPEATS}-fold cross-validation, {REPEATS} times"
@@ -195,7 +195,7 @@ def how(comparison):
 
 
 def verdict(comparison):
-    """Two sentences: which learner to take and what it is worth, and what the others are."""
+    """Two sentences: which learner to use and what it is worth, and how the others compare."""
     reference, chosen, judge = comparison.reference, comparison.chosen, comparison.judge
     ahead = [
         peer
@@ -203,7 +203,7 @@ def verdict(comparison):
         if comparison.difference(peer, chosen).p < SURE and comparison.error(peer) < comparison.error(chosen)
     ]
     best = ahead[0] if ahead else chosen
-    by_itself = ahead or comparison.tells_something(reference)  # not taken as the best of all
+    by_itself = ahead or comparison.tells_something(reference)  # not merely the best of all
     if not (by_itself and comparison.tells_something(best)) and best not in comparison.telling(best.learner.family):
         if not (telling := comparison.telling(PEERS)):
             return [
@@ -236,13 +236,13 @@ def verdict(comparison):
 
 
 def left_out(table):
-    """A sentence on columns that were taken for names of rows, in a list, which is empty if there are none."""
+    """A list with a sentence on columns taken for names of rows, or empty."""
     notes = [note.strip().replace(": left out: ", ", as ", 1) for note in table.notes if " keeps them)" in note]
     return [f"Columns left out and not tested: {'; '.join(notes)}."] if notes else []
 
 
 def without_columns(comparison):
-    """What is predicted by those that look at no column, with its error, of learners that go on and of others."""
+    """What baselines predict, with errors: those of learners that go on, and of others."""
     found = {id(b): b for o in comparison.outcomes if o.learner.family != BASELINES for b in [comparison.baseline(o)]}
     values = [
         f"predicting the {plainly(b)} ({comparison.judge.name} {number(b.values[comparison.metric].mean())})"
@@ -257,7 +257,7 @@ def plainly(baseline):
 
 
 def nearest(comparison):
-    """The best learner, and the one to take of this package, against the best that look at no column."""
+    """The best learner, and the chosen one of this package, against their baselines."""
     chosen, says = comparison.chosen, []
     best = min((o for o in comparison.outcomes if o.learner.family != BASELINES), key=comparison.error)
     for outcome in [best] if best is chosen else [best, chosen]:
@@ -268,7 +268,7 @@ def nearest(comparison):
 
 
 def rest(comparison, best):
-    """What the learners are that one need not take, in a sentence."""
+    """A sentence on the learners that need not be used."""
     reference, p_values = comparison.reference, comparison.p_values()
     groups: dict[str, list[str]] = {"better": [], "same": [], "worse": [], "failed": []}
     uncertain = []
@@ -308,7 +308,7 @@ def joined(names):
 
 
 def snippet(comparison):
-    """Lines of Python that let the learner of this package to take learn all rows of the file."""
+    """Python code with which the chosen learner learns the whole file."""
     table, learner = comparison.table, comparison.chosen.learner
     of_logarithms = isinstance(learner.estimator, TransformedTargetRegressor)
     estimator = learner.estimator.regressor if of_logarithms else learner.estimator

@@ -1,4 +1,4 @@
-"""A CSV file of the user's as a table to learn from, and what is made of each of its columns."""
+"""A user's CSV file as a table to learn from, and how each column is treated."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from ..preprocessing._prepare import EPOCHS, IN_DIGITS, KINDS, LEAST_READ, LEFT_
 from ..streams._read import check_encoding
 from ..streams._sources import check_names
 
-LARGEST = 1e150  # of a number in a file: scalers and scores take squares
+LARGEST = 1e150  # numbers in a file must be below this: scalers and scores take squares
 MOST_CLASSES = 20  # a target with more whole numbers than this is a quantity
 LEADING_ZERO = r"0\d+"
 SEPARATORS = ",;\t|"
-_WORDS = "None", "<NA>"  # missing to pandas, and not to train
+_WORDS = "None", "<NA>"  # missing for pandas, but not for train
 
 
 class Choices(NamedTuple):
-    """What the user says of columns."""
+    """The user's choices for columns."""
 
-    columns: tuple | None = None  # names of those to take; None for all
+    columns: tuple | None = None  # names of columns to use; None for all
     drop: tuple = ()
-    kinds: Mapping = {}  # as for `prepare`, of the target, too
+    kinds: Mapping = {}  # as for `prepare`, also of the target
     time: str | None = None  # in whose order rows are; None for the first one with dates
-    shuffle: bool = False  # whether the order of rows means nothing, dates or not
+    shuffle: bool = False  # whether to ignore the order of rows, with dates or not
 
 
 @dataclass(frozen=True)
@@ -46,23 +46,23 @@ class Table:
 
     name: str  # of the file
     target: str  # the column to predict
-    X: Any  # a frame of features as they came; in the order of time if there is one
+    X: Any  # a frame of features as read; in the order of time if there is one
     y: np.ndarray  # classes as words, or quantities
     is_classification: bool
     prepare: OnlinePipeline  # makes numbers of the features; not fitted
     time: str | None = None  # the column in whose order rows are
-    reading: Mapping = field(default_factory=dict)  # parameters of pandas' ``read_csv``, and of ``prepare`` below,
-    preparing: Mapping = field(default_factory=dict)  # by which the same comes of the file
-    notes: list[str] = field(default_factory=list)  # what was found, and what is made of each column
-    target_reader: NumberReader | None = None  # makes numbers of targets that are words
-    time_reader: DateEncoder | None = None  # makes days of ``time`` where it holds dates
+    reading: Mapping = field(default_factory=dict)  # parameters of pandas' ``read_csv`` that read the same
+    preparing: Mapping = field(default_factory=dict)  # parameters of ``prepare`` that make the same pipeline
+    notes: list[str] = field(default_factory=list)  # what was found, and how each column is treated
+    target_reader: NumberReader | None = None  # makes numbers of target words
+    time_reader: DateEncoder | None = None  # makes days of ``time`` if it holds dates
 
 
 def read_own(path, target, *, most_rows, folds, encoding="utf-8", choices=None):
-    """Read a CSV file with a header, and decide what its columns are where ``choices`` do not say it; return a `Table`.
+    """Read a CSV file with a header as a `Table`; decide what its columns are unless ``choices`` say it.
 
-    Of more than ``most_rows`` the latest are taken, or without an order in time some at random. Raises ValueError where
-    there is nothing to learn in so many folds.
+    Of more than ``most_rows`` rows, use the latest or, without an order in time, random ones. Raise ValueError if there
+    is nothing to learn in so many folds.
     """
     choices = choices or Choices()
     of_words = [name for name, kind in choices.kinds.items() if kind in (WORDS, TEXT)]
@@ -84,7 +84,7 @@ def read_own(path, target, *, most_rows, folds, encoding="utf-8", choices=None):
     if choices.time in {*others}.difference(kinds) and _is_number(rows[choices.time]):
         choice = choose(read_table(rows[[choices.time]]).columns[0])
         if choice.kind == LEFT_OUT and choice.n_different > 1:
-            kinds[choices.time] = NUMBERS  # what rows are ordered by is no name
+            kinds[choices.time] = NUMBERS  # a column that orders rows does not merely name them
     given = {"drop": list(choices.drop), "kinds": kinds} | ({"columns": others} if choices.columns else {})
     try:
         made = prepare(rows.drop(columns=target), say=of_columns.append, **given)
@@ -128,7 +128,7 @@ def read_own(path, target, *, most_rows, folds, encoding="utf-8", choices=None):
 
 
 def _at_most(most_rows, rows, are_in_order, notes):
-    """So many rows, the latest or some at random, and the words that messages have for them."""
+    """At most ``most_rows`` rows, the latest or random ones, and a phrase for messages."""
     if len(rows) <= most_rows:
         return rows, ""
     notes.append(f"  {f'the latest {most_rows} rows' if are_in_order else f'{most_rows} random rows'} taken (--rows)")
@@ -137,12 +137,12 @@ def _at_most(most_rows, rows, are_in_order, notes):
 
 
 def new_parser(program, text):
-    """A parser of options, whose help has a text as it stands."""
+    """A parser of options whose help shows ``text`` as it stands."""
     return argparse.ArgumentParser(prog=program, description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
 
 
 def add_choices(add):
-    """Add options that say what is made of columns."""
+    """Add options for the treatment of columns."""
     add("--columns", nargs="+", metavar="NAME", help="columns that are features (all others)")
     add("--drop", nargs="+", default=[], metavar="NAME", help="columns to leave out")
     add("--as", nargs="+", default=[], metavar="NAME=KIND", dest="kinds",
@@ -150,7 +150,7 @@ def add_choices(add):
 
 
 def kinds_of(said, target):
-    """What columns are, by name, from what the command line says: a list of NAME=KIND."""
+    """Kinds of columns by name, from a list of NAME=KIND."""
     kinds = {}
     for text in said:
         name, _, kind = text.rpartition("=")
@@ -164,7 +164,7 @@ def kinds_of(said, target):
 
 
 def _check_choices(choices, frame, path, target):
-    """Raise ValueError for names that are no columns, and choices that do not go together."""
+    """Raise ValueError for names that are no columns, or conflicting choices."""
     named = [*(choices.columns or ()), *choices.drop, *choices.kinds, *filter(None, [choices.time])]
     check_names([*frame], [target, *named], path)
     check_names(choices.columns or (), None, "--columns")
@@ -176,16 +176,16 @@ def _check_choices(choices, frame, path, target):
 
 
 def _read_target(values, kind):
-    """The reader that makes numbers of a target, None if it needs none; the target; and what a note says of it."""
+    """Reader that makes numbers of a target, or None; the target; and what a note says of it."""
     if _is_number(values):
         return None, values, ""
-    values = values.dropna().astype(str).astype(object).reindex(values.index)  # of truths, too
+    values = values.dropna().astype(str).astype(object).reindex(values.index)  # booleans, too
     if kind == WORDS:
         return None, values, ""
     column = read_table(values.to_frame()).columns[0]
     choice = choose(column, kind, least=LEAST_READ)
-    names_rows = choice.kind == LEFT_OUT and choice.form is not None  # which a target never does
-    if names_rows or choice.form in EPOCHS:  # numbers that may be seconds, or may not
+    names_rows = choice.kind == LEFT_OUT and choice.form is not None  # a target never does
+    if names_rows or choice.form in EPOCHS:  # numbers that may or may not be seconds
         choice = choose(column, NUMBERS, least=LEAST_READ)
     if choice.kind == DATES and choice.has_days:
         raise ValueError(_no_dates(values.name, "", [NUMBERS, WORDS] if choice.form in IN_DIGITS else [WORDS]))
@@ -200,16 +200,16 @@ def _read_target(values, kind):
 
 
 def _no_dates(target, such, kinds):
-    """What is said of a target of dates, and of the ``kinds`` that it may be asked to be."""
+    """Message for a target of dates, with the ``kinds`` to ask for."""
     takes = {NUMBERS: "makes them numbers", WORDS: "makes each a class"}
     how = ", ".join(f"--as {shlex.quote(f'{target}={kind}')} {takes[kind]}" for kind in kinds)
     return f"the target {target!r} holds dates{such}: targets must be numbers or words; {how}."
 
 
 def _time(frame, kinds, drop):
-    """The column with dates, or None. Of several, one in whose order rows are, else the first.
+    """Name of the column with dates, or None; of several, the first that sorts the rows, else the first.
 
-    Times of the day are none, nor dates that more than half of the rows lack; others may be missing.
+    Times of the day do not count, nor dates that more than half of the rows lack.
     """
     asked = {name: kinds.get(name) for name in frame if name not in drop}
     choices = {
@@ -224,9 +224,9 @@ def _time(frame, kinds, drop):
 
 
 def _moments(values, kind):
-    """What reads the times of rows, None for numbers, and these as numbers; rows that have none are the first."""
+    """Reader of the times of rows, None for numbers, and the times as numbers, -inf if missing."""
     reader = None
-    kind = None if kind == LEFT_OUT else kind  # what is not learnt from may have an order
+    kind = None if kind == LEFT_OUT else kind  # a column that is not learnt from may order rows
     choice = choose(read_table(values.to_frame()).columns[0], kind, least=LEAST_READ)
     if choice.kind == DATES:
         how = {"errors": "missing"} if choice.has_others else {}
@@ -238,16 +238,16 @@ def _moments(values, kind):
 
 
 def _made_by(transformer, values):
-    """What a transformer makes of a column."""
+    """A column transformed by ``transformer``."""
     import pandas as pd
 
     return pd.Series(transformer.fit_transform(values.to_frame())[:, 0], values.index, name=values.name)
 
 
 def _read(path, encoding, words, target):
-    """The file as a DataFrame, its columns cut where the header says; and what pandas is told to read the same.
+    """The file as a DataFrame, split as its header says, and the options with which pandas reads the same.
 
-    Columns that are asked to be ``words`` stay as they are written, and keep None, as words of the target do.
+    Columns in ``words`` stay as written and keep None, as do words of the target.
     """
     try:
         import pandas as pd
@@ -255,14 +255,14 @@ def _read(path, encoding, words, target):
         raise ValueError(f"reading a CSV file needs pandas: {how_to_install('csv')}") from None
     check_encoding(encoding)
     try:
-        lines = {"sep": "\0", "engine": "python", "quoting": csv.QUOTE_NONE}  # whole ones, of which quotes are a part
+        lines = {"sep": "\0", "engine": "python", "quoting": csv.QUOTE_NONE}  # whole lines, including quotes
         header = "\t".join(map(str, pd.read_csv(path, encoding=encoding, nrows=0, **lines).columns))
         separator = max(SEPARATORS, key=re.sub('"[^"]*"', "", header).count)
         check_names(next(csv.reader([header], delimiter=separator)), None, "it")
         options = {"encoding": encoding, "sep": separator, "low_memory": False, "dtype": dict.fromkeys(words, "str")}
         usual = {"sep": ",", "encoding": "utf-8", "low_memory": False, "dtype": {}}
         if isinstance(pd.read_csv(path, nrows=1, **options).index, pd.RangeIndex):
-            usual["index_col"] = False  # as rows do not end in a separator
+            usual["index_col"] = False  # rows do not end in a separator
         options["index_col"] = False
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
@@ -274,7 +274,7 @@ def _read(path, encoding, words, target):
                 options |= {"keep_default_na": False, "na_values": sorted(gaps)}
                 frame = pd.read_csv(path, **options)
             whole = [place for place, name in enumerate(frame) if _is_whole(frame[name])]
-            if whole:  # read as text again, as digits with a leading zero are codes, such as those of towns
+            if whole:  # read again as text: digits with a leading zero are codes, such as postcodes
                 texts = pd.read_csv(path, usecols=whole, **options | {"dtype": str})
                 for place, name in zip(whole, texts):
                     if texts[name].str.fullmatch(LEADING_ZERO).any():
@@ -289,13 +289,13 @@ def _read(path, encoding, words, target):
         raise ValueError(f"{path} has rows with more fields than its header.") from None
     except pd.errors.EmptyDataError:
         raise ValueError(f"{path} is empty.") from None
-    except Exception as error:  # pandas has errors of its own, and so has each library that unpacks files
+    except Exception as error:  # pandas and each library that decompresses files have their own errors
         raise ValueError(f"{path} cannot be read as a CSV file: {str(error).strip()}") from None
     return frame, {name: value for name, value in options.items() if value != usual.get(name)}
 
 
 def _check_sizes(frame, path):
-    """Raise ValueError for a number that is infinite or too large, naming where it is."""
+    """Raise ValueError for an infinite or too large number, and name its place."""
     for name in frame.select_dtypes("number"):
         sizes = frame[name].abs()
         if sizes.max() >= LARGEST:
@@ -307,7 +307,7 @@ def _check_sizes(frame, path):
 
 
 def _is_whole(values):
-    """Whether a column has whole numbers alone."""
+    """Whether a column holds only whole numbers."""
     return _is_number(values) and bool((values.dropna() == values.dropna().round()).all())
 
 
@@ -320,7 +320,7 @@ def _are_classes(numbers):
     return numbers.nunique() <= most and bool((numbers == numbers.round()).all())
 
 
-# -- sentences about parameters of Python, as those who type options would have them
+# -- messages about parameters in Python, reworded for options
 
 
 _NAME = r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
@@ -341,7 +341,7 @@ _OPTIONS = (
 
 
 def as_options(sentence: str) -> str:
-    """A sentence with options in place of parameters, such as ``--fill`` for ``mismatch='fill'``."""
+    """Replace parameters in a sentence with options, such as ``mismatch='fill'`` with ``--fill``."""
     for parameter, option in _OPTIONS:
         sentence = re.sub(parameter, option, sentence)
     return sentence

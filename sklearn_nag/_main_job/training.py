@@ -42,7 +42,7 @@ PROGRAM = "python -m sklearn_nag train"
 ESTIMATORS = [f"{family}{task}" for family in ("NAG", "ScaleInvariant", "FTRL") for task in ("Classifier", "Regressor")]
 SUFFIXES = (".joblib", ".pkl", ".skops")
 LARGEST_CLASS = 2.0**63  # scikit-learn compares classes that are numbers with 64-bit integers
-MOST_WORDS = 1000  # classes in a target of words, unless an estimator or classes are given
+MOST_WORDS = 1000  # most classes in a target of words, unless an estimator or classes are given
 WHAT_FILES_DO = (ValueError, OSError, EOFError, ImportError, NotImplementedError, zlib.error)
 
 
@@ -82,7 +82,7 @@ def parse(arguments):
 
 
 def add_reading(add):
-    """Add files, and options that say how they are read."""
+    """Add files, and options for reading them."""
     add("files", nargs="+", help="files or globs: .parquet; .csv, .tsv; .svm, .svmlight, .libsvm; text also .gz, .bz2")
     add("--batch-size", type=int, default=2**13, metavar="ROWS", help="largest number of rows in a batch (%(default)s)")
     add("--delimiter", help="delimiter of CSV files (the most frequent of comma, semicolon, tab and bar in the header)")
@@ -92,7 +92,7 @@ def add_reading(add):
 
 
 def reading(options):
-    """What these say, as parameters of `read_batches`."""
+    """Options as parameters of `read_batches`."""
     names = "batch_size", "n_hashed", "delimiter", "encoding", "max_row_bytes"
     return {name: getattr(options, name) for name in names} | {"zero_based": not options.one_based}
 
@@ -110,7 +110,7 @@ def main(arguments):
 
 
 def noting(job, options):
-    """What a job says that is done by options; before, each of its warnings is printed, once."""
+    """Return what ``job(options)`` says, after printing each of its warnings once."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("once", UserWarning)
         said = job(options)
@@ -121,7 +121,7 @@ def noting(job, options):
 
 
 def train(options):
-    """Train and save a model; return what was done, in a few lines. Raises `WHAT_FILES_DO` for those of no use."""
+    """Train and save a model; return lines on what was done. Raise `WHAT_FILES_DO` for unusable input."""
     formats = {FORMATS.get(suffixes(Path(name))[0]) for name in options.files}
     if options.target is None and formats & {"csv", "parquet"}:
         raise ValueError("--target must name the column to predict.")
@@ -168,10 +168,10 @@ def train(options):
 
 
 def batches_of(options, columns, words=()):
-    """Batches of the files. Rows without a target are left out."""
+    """Batches of the files, without rows that lack a target."""
     is_table = options.target is not None
     kinds = kinds_of(options.kinds, options.target)
-    # Whether all of these are columns, prepare looks.
+    # `prepare` checks that all of these are columns.
     words = IfThere([*words, *(name for name, kind in kinds.items() if kind in (WORDS, TEXT))])
     return read_batches(
         options.files, options.target, columns=columns, sample_weight=options.sample_weight,
@@ -182,7 +182,7 @@ def batches_of(options, columns, words=()):
 
 
 def prepared(options, batches, estimator):
-    """A pipeline for the columns of the first rows, with the estimator at its end; prints a line for each column."""
+    """A pipeline for the columns of the first rows, ending with the estimator; print a line per column."""
     first = batches.head()
     if first.num_columns == 0:
         raise ValueError(f"there is nothing to learn from: there are no features besides {target_of(options)}.")
@@ -229,7 +229,7 @@ def learner(options):
 
 
 def keep_codes(options, n_batches=None):
-    """Let a target be words if it has digits with leading zeros, which numbers would merge; return whether it has."""
+    """Make a target words if it has digits with leading zeros, which numbers merge; return whether it has."""
     targets = (y.tolist() for _, y, *_ in islice(batches_of(options, TARGETS_ALONE, [options.target]), n_batches))
     words = (str(word) for some in chain([options.classes or ()], targets) for word in set(some))
     has_codes = any(re.fullmatch(LEADING_ZERO, word) for word in words)
@@ -239,10 +239,10 @@ def keep_codes(options, n_batches=None):
 
 
 def first_word(options, is_it):
-    """The first word of the target for which ``is_it(word)`` holds, with its file and row; None if there is none."""
+    """First word of the target with ``is_it(word)``, with its file and row, or None."""
     for path in find_paths(options.files):
         n_rows = 0
-        # As a feature a target has all rows, also those without a value.
+        # Read as a feature, a target has all rows, including those without a value.
         whole = {"columns": [options.target], "frames": True, "words": [options.target]}
         for X, _ in read_batches(path, **whole, **reading(options)):
             words = X.column(options.target).to_pylist()
@@ -254,14 +254,14 @@ def first_word(options, is_it):
 
 
 def target_of(options):
-    """What errors call the target."""
+    """Name of the target in errors."""
     files, more = options.files[0], len(options.files) - 1
     files += f" and {more} more" if more else ""
     return f"the target of {files}" if options.target is None else f"the target column {options.target!r} of {files}"
 
 
 def targets_of(batches, what):
-    """The targets of batches, of which there must be one."""
+    """Yield the targets of batches; raise if there is none."""
     n_rows = 0
     for _, y, *_ in batches:
         if y is None:
@@ -273,7 +273,7 @@ def targets_of(batches, what):
 
 
 def parameter(text):
-    """Name and value of a parameter given as ``NAME=VALUE``; what is no Python literal is a word."""
+    """Name and value of ``NAME=VALUE``; a value that is no Python literal is a word."""
     name, equals, value = text.partition("=")
     if not equals:
         raise ValueError(f"--set {text}: it must be NAME=VALUE, such as eta0=0.5.")
@@ -298,10 +298,10 @@ def classes_as_targets(words, targets):
 
 
 def find_classes(batches, what, surely, find=lambda is_it: None):
-    """Classes among batches of targets, sorted; None for quantities. Errors call them ``what``.
+    """Classes among batches of targets, sorted; None for quantities. Errors call the target ``what``.
 
-    They may ``surely`` be classes, however many there are and whatever they look like. ``find`` is as `first_word` of
-    some options.
+    With ``surely``, they are classes, however many and whatever they look like. ``find`` is `first_word` with some
+    options.
     """
     found, n_rows, counts = None, 0, Counter()
     for targets in batches:
@@ -338,14 +338,14 @@ def _check_no_days(values, what):
 
 
 def _check_words(words, what, find):
-    """Raise ValueError for words that look like anything but classes; ``words`` says how many rows have each."""
+    """Raise ValueError for words that do not look like classes; ``words`` maps them to numbers of rows."""
     named = {word: times for word, times in words.items() if not is_missing_word(word)}
     others = beside_numbers(named) if len(named) > MOST_CLASSES else None
     if others is not None:
         classes = "if they are classes, use --estimator NAGClassifier"
         if any(map(_is_no_number, named)):
             other = find({*others}.__contains__) if others else None
-        else:  # what makes words of numbers is behind those that were counted
+        else:  # the word that is no number comes after those that were counted
             other = _first_no_number(find)
         if other or others:
             raise ValueError(
@@ -364,7 +364,7 @@ def _check_words(words, what, find):
 
 
 def _is_no_number(word):
-    """Whether a word is none that readers of files take for a number."""
+    """Whether readers of files do not take a word for a number."""
     try:
         float(word)
     except ValueError:
@@ -373,19 +373,19 @@ def _is_no_number(word):
 
 
 def _first_no_number(find):
-    """What a search finds that is no number; words for missing ones only if there is nothing else."""
+    """First word found that is no number; for a missing value only if nothing else is."""
     return find(lambda word: _is_no_number(word) and not is_missing_word(word)) or find(_is_no_number)
 
 
 def _can_be_classes(values):
-    """Which values scikit-learn takes as classes."""
+    """Which values scikit-learn accepts as classes."""
     if values.dtype.kind in "USb":
         return np.ones(len(values), bool)
     return (values == np.round(values)) & (np.abs(values) < LARGEST_CLASS)
 
 
 def _check_classes(values, what):
-    """Raise ValueError for values that are no classes."""
+    """Raise ValueError for values that cannot be classes."""
     others = values[~_can_be_classes(values)]
     if len(others):
         raise ValueError(
@@ -400,7 +400,7 @@ def import_skops():
 
 
 def save(model, file, suffix):
-    """Write a model to an open file, in the format of a suffix."""
+    """Write a model to an open file, in the format of ``suffix``."""
     if suffix == ".skops":
         import_skops().dump(model, file)
     elif suffix == ".joblib":
@@ -410,6 +410,6 @@ def save(model, file, suffix):
 
 
 def in_a_line(error: BaseException) -> str:
-    """What an error and its notes say, in one line, by options."""
+    """An error and its notes in one line, with options in place of parameters."""
     said = [" ".join(part.split()) for part in (str(error), *getattr(error, "__notes__", ()))]
     return as_options(" ".join(part if part.endswith((".", "!", "?")) else f"{part}." for part in said))

@@ -47,7 +47,7 @@ def kinds(dtype):
 
 
 def learn(name, parameters, X, several):
-    """Let an estimator learn rows; return why it does not, or None."""
+    """Let an estimator learn rows; return why it cannot, or None."""
     y = np.arange(8) % (3 if several else 2)
     try:
         model = getattr(estimators, name)().set_params(**parameters)
@@ -61,7 +61,7 @@ def learn(name, parameters, X, several):
 
 
 def main(arguments):
-    """Compile, with a progress bar; say where it is kept, and how large that is."""
+    """Compile with a progress bar; print where the code is stored, and its size."""
     parser, options = parse(arguments)
     names = options.estimators or ESTIMATORS
     steps = list(itertools.product(names, kinds(np.float32 if options.float32 else np.float64), (False, True)))

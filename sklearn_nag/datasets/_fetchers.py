@@ -1,4 +1,4 @@
-"""The data sets of the paper: what they are, and functions that fetch them."""
+"""The data sets of the paper, and functions that fetch them."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from .._extras import needed
 
 
 class _Source(NamedTuple):
-    """Where a data set is, and what the paper's Table 1 says about it.
+    """Source of a data set, and its entry in Table 1 of the paper.
 
     Attributes
     ----------
     title : str
         Name and origin.
     openml : int or None
-        Its number at OpenML, where it is there.
+        Number at OpenML, if it is there.
     rows, features : int
         Number of rows, and of numeric features.
     scales : tuple of float or None
-        The largest absolute value of a numeric feature, at its smallest and at its largest over the features.
+        Smallest and largest over the numeric features of the largest absolute value.
     test_rows : int
-        Number of rows for tests that follow those of the table.
+        Number of test rows, which follow those of the table.
     """
 
     title: str
@@ -87,7 +87,7 @@ _CATEGORICAL = {
 
 
 def _from_openml(name, data_home, n_retries, delay):
-    """Fetch a data set from OpenML, in the form of its UCI file without a header: the target is the last column."""
+    """Fetch a data set from OpenML in the form of its UCI file: no header, target last."""
     pd = needed("pandas", "csv", "data sets of OpenML are read with")
     found = fetch_openml(
         data_id=_SOURCES[name].openml, data_home=data_home, as_frame=True, parser="pandas", n_retries=n_retries,
@@ -101,7 +101,7 @@ def _from_openml(name, data_home, n_retries, delay):
 
 
 def _verify(name, data, source):
-    """Raise unless rows, features and scales are those of the paper's Table 1."""
+    """Raise unless rows, features and scales match Table 1 of the paper."""
     expected = _SOURCES[name]
     n_rows, n_features = len(data), data.shape[1] - len(_CATEGORICAL.get(name, []))
     if (n_rows, n_features) != (expected.rows + expected.test_rows, expected.features):
@@ -122,7 +122,7 @@ def _verify(name, data, source):
 
 
 class _Request(NamedTuple):
-    """The parameters that all fetchers share, and what is done by them."""
+    """Parameters that all fetchers share, and what they determine."""
 
     data_home: str | PathLike | None
     download_if_missing: bool
@@ -132,7 +132,7 @@ class _Request(NamedTuple):
     delay: float
 
     def table(self, name, read, file_name, **options):
-        """Read all columns from the file or, where it is not there, from OpenML; also return which of them it was."""
+        """Read all columns from the file or, if missing, OpenML; also return the source's name."""
         folder = Path(get_data_home(self.data_home))
         file = find_file(folder, file_name)
         if file is not None:
@@ -145,12 +145,12 @@ class _Request(NamedTuple):
         return table, f"data set {source.openml} of OpenML"
 
     def check_download(self, file_name, folder):
-        """Raise if nothing may be downloaded."""
+        """Raise if downloads are not allowed."""
         if not self.download_if_missing:
             raise OSError(f"{file_name} (or .gz, .bz2, .zip) is not in {folder}, and download_if_missing=False.")
 
     def result(self, name, source, data, target, rows=slice(None), **more):
-        """What a fetcher returns of the data of the paper: a Bunch with ``more``, or data and target only."""
+        """Result of a fetcher: a Bunch with ``more``, or only data and target."""
         _verify(name, data, source)
         data, target = data[rows], target[rows]
         names, categorical = _NAMES[name], _CATEGORICAL.get(name, [])
@@ -172,14 +172,14 @@ class _Request(NamedTuple):
 
 
 def _as_frame(data, target, names, categorical):
-    """Data as a data frame, with words as categories, and the target as a series."""
+    """Data as a data frame with words as categories, and target as a series."""
     pd = needed("pandas", "csv", "as_frame=True needs")
     kinds = {name: "category" if i in categorical else np.float64 for i, name in enumerate(names)}
     return pd.DataFrame(data, columns=names).astype(kinds), pd.Series(target, name="target")
 
 
 def _subset(name, subset):
-    """Slice of the rows that ``subset`` names, or an error."""
+    """Slice of the rows that ``subset`` names; raise if unknown."""
     rows = _SOURCES[name].rows
     slices = {"train": slice(rows), "test": slice(rows, None), "all": slice(None)}
     if subset not in slices:
@@ -528,7 +528,7 @@ def fetch_shuttle(
         rest, source_of_rest = request.table("shuttle", read_numbers, "shuttle.tst")
         if source_of_rest == "shuttle.tst":
             table = np.concatenate([table, rest])
-        else:  # which has all rows
+        else:  # OpenML has all rows
             table, source = rest, source_of_rest
     return request.result("shuttle", source, table[:, :-1], table[:, -1].astype(np.int64), rows)
 
@@ -537,7 +537,7 @@ def fetch_shuttle(
 
 
 def find_file(folder, name):
-    """Find the file ``name`` in ``folder``, plain or compressed, for `numpy.loadtxt`; None where it is not there."""
+    """Find ``name`` in ``folder``, maybe compressed, for `numpy.loadtxt`; None if it is missing."""
     for path in (folder / name, *(folder / f"{name}{suffix}" for suffix in (".gz", ".bz2"))):
         if path.exists():
             return path
@@ -552,13 +552,13 @@ def find_file(folder, name):
 
 
 def read_numbers(file, delimiter=None, skiprows=0, dtype=np.float64):
-    """Read a file of numbers as float64. Whole numbers are read faster with ``dtype`` int32."""
+    """Read a file of numbers as float64; whole numbers are read faster with ``dtype`` int32."""
     table = np.loadtxt(file, dtype, delimiter=delimiter, comments=None, skiprows=skiprows, ndmin=2, encoding="utf-8")
     return table.astype(np.float64, copy=False)
 
 
 def read_words(file, delimiter, skiprows=0):
-    """Read a file of numbers and words as strings in an array of objects; equal words of a column are one object."""
+    """Read numbers and words as an object array of strings; equal words of a column are one object."""
     table = np.loadtxt(
         file, dtype=object, delimiter=delimiter, comments=None, skiprows=skiprows, ndmin=2, encoding="utf-8",
         quotechar='"',

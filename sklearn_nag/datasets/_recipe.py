@@ -1,4 +1,4 @@
-"""The preprocessing of the paper, and its output a few rows at a time."""
+"""The preprocessing of the paper, and its output in small batches."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from sklearn.utils import check_consistent_length
 from ..preprocessing import Interactions
 from ..preprocessing._base import joined
 
-_MOST_PRODUCTS = 2**30  # that have columns of their own
-_MOST_ROWS = 2**13  # of a batch, however few nonzeros it has
+_MOST_PRODUCTS = 2**30  # most products that have their own columns
+_MOST_ROWS = 2**13  # most rows of a batch, however few nonzeros it has
 
 
 def paper_recipe(
@@ -84,7 +84,7 @@ def paper_recipe(
         steps.append(("prenormalize", MaxAbsScaler()))
     if products and n_features is None:
         steps.append(("products", Interactions(interaction_only=False, max_columns=_MOST_PRODUCTS)))
-    elif products:  # of which there may be more than columns can be
+    elif products:  # may be more products than there can be columns
         steps.append(("products", PolynomialFeatures(2, include_bias=False)))
     if n_features is not None:
         steps.append(("fold", FunctionTransformer(_fold, accept_sparse=True, kw_args={"n_features": n_features})))
@@ -92,19 +92,19 @@ def paper_recipe(
 
 
 def _as_csr(X, positive):
-    """Numbers as CSR; with ``positive``, negative ones as zeros."""
+    """Numbers as CSR; with ``positive``, negative ones become zeros."""
     X = np.asarray(X, dtype=np.float64)
     return joined([np.maximum(X, 0.0) if positive else X])
 
 
 def _hash_words(X, n_features):
-    """Indicators, hashed to ``n_features`` columns, of words in columns."""
+    """Indicators of words in columns, hashed to ``n_features`` columns."""
     tokens = [[f"{column}={word}" for column, word in enumerate(row)] for row in np.asarray(X, dtype=object)]
     return FeatureHasher(n_features, input_type="string", alternate_sign=False).transform(tokens)
 
 
 def _fold(X, n_features):
-    """Hash columns to ``n_features`` by Fibonacci hashing, and add up those that collide."""
+    """Hash columns to ``n_features`` by Fibonacci hashing; add up those that collide."""
     mixed = X.indices.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     indices = ((mixed >> np.uint64(32)) % np.uint64(n_features)).astype(np.int32)
     folded = sparse.csr_array((X.data, indices, X.indptr), shape=(X.shape[0], n_features))

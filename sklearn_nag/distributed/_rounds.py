@@ -1,4 +1,4 @@
-"""What a round is made of, whoever carries it out: pure functions, so that a task that is lost can be run again."""
+"""Steps of a round as pure functions, so that a lost task can run again."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from ..merging import merge
 from ..model_selection._streams import slice_batch
 from ..preprocessing._steps import check_step, is_left_out, learns
 
-FAN_IN = 8  # models that one merge takes
-LONGEST = 4.0, 8.0  # steps of shards, as a multiple of those of one model: with few rounds, and with many
-MOST_JUDGES = 32  # shards that tell what the model of the first rows is worth
-MOST_PIECES = 2**20  # of all rounds
+FAN_IN = 8  # most models in one merge
+LONGEST = 4.0, 8.0  # longest steps of shards, as multiples of those of one model: with few rounds, and with many
+MOST_JUDGES = 32  # most shards that judge the model of the first rows
+MOST_PIECES = 2**20  # over all rounds
 TAIL = 2  # last rounds whose weights are averaged
 
 
 def check_estimator(estimator):
-    """Raise unless ``estimator`` is one whose models can be merged, or a pipeline of such."""
+    """Raise unless models of ``estimator``, possibly a pipeline, can be merged."""
     for pipeline in pipelines_of(estimator):
         _check_pipeline(pipeline)
     estimator = learner_of(estimator)
-    if hasattr(estimator, "shard"):  # which a bootstrap draws weights by
+    if hasattr(estimator, "shard"):  # a bootstrap draws weights by it
         raise TypeError(
             "estimator is an OnlineBootstrap; it cannot be sharded, because its copies would draw the same weights in "
             "each shard. Instead, fit models with different values of shard on parts of the rows, and merge them with "
@@ -47,7 +47,7 @@ def check_estimator(estimator):
 
 
 def _check_pipeline(pipeline):
-    """Raise unless a pipeline learns from batches, by steps that can be merged."""
+    """Raise unless a pipeline learns from batches, with steps that can be merged."""
     if not hasattr(pipeline, "partial_fit"):
         raise TypeError(
             f"estimator is a {type(pipeline).__name__}, which has no partial_fit: use a "
@@ -81,22 +81,22 @@ def is_fitted(model):
 
 
 def check_learnt(model):
-    """Raise for a model of rows whose weights are all 0."""
+    """Raise for a model whose rows all had weight 0."""
     if learner_of(model).t_ == 0.0:
         raise ValueError("sample_weight, with class_weight, is zero for all rows: there is nothing to learn from.")
 
 
 def check_cut(n_shards, rounds):
-    """Raise unless there may be so many shards and rounds."""
+    """Raise unless these numbers of shards and rounds are allowed."""
     check_number("n_shards", n_shards, Integral, min_val=1, max_val=MOST_PIECES)
     hint = f"n_shards is {n_shards}, and n_shards * rounds must be at most {MOST_PIECES}."
     check_number("rounds", rounds, Integral, min_val=1, max_val=MOST_PIECES // n_shards, hint=hint)
 
 
 def learn_piece(model, batches, classes=None):
-    """Copy of a model, with which other tasks begin, after it has learnt some batches ``(X, y, sample_weight)``.
+    """Copy of a model that has learnt batches ``(X, y, sample_weight)``; other tasks begin with the original.
 
-    Those without rows are left out. The first piece of a classifier needs all ``classes``.
+    Batches without rows are skipped. The first piece of a classifier needs all ``classes``.
     """
     model = copy.deepcopy(model)
     for X, y, weight in batches:
@@ -110,14 +110,14 @@ def _learn(model, X, y, weight, classes):
 
 
 def first_pair(estimator):
-    """What learns the first rows: a clone of the estimator, and one that is to see no features."""
+    """Models for the first rows: a clone of the estimator, and one without features."""
     own, learner = {"verbose": 0, "constraint": None}, learner_of(estimator)
     given = {name: value for name, value in own.items() if name in learner.get_params(deep=False)}
     return clone(estimator), clone(learner).set_params(**given)
 
 
 def learn_first(pair, batches, classes=None):
-    """As `learn_piece`, for both models of a `first_pair`, the second of which learns the targets alone."""
+    """Same as `learn_piece` for both of a `first_pair`; the second learns only targets."""
     model, blind = copy.deepcopy(pair)
     for X, y, weight in batches:
         _learn(model, X, y, weight, classes)
@@ -126,7 +126,7 @@ def learn_first(pair, batches, classes=None):
 
 
 def judge(pair, batches, classes=None):
-    """What both models of a `first_pair` lose on rows that come next, so few that they learn little of them."""
+    """Losses of both of a `first_pair` on the next rows, so few that they learn little from them."""
     n = max(8, int(learner_of(pair[0]).t_) // 4) if is_fitted(pair[0]) else 0
     for batch in batches:
         later = learn_first(pair, [slice_batch(batch, 0, n)], classes)
@@ -140,10 +140,11 @@ def _total_loss(model):
 
 
 def begin(pair, judged, eta0, factor):
-    """Model for the shards of the first round to begin with.
+    """Model with which shards of the first round begin.
 
-    It has steps that are ``factor`` times as long, or nothing and steps as they are, by what `judge` has found in some
-    shards: see the notes of `shard_fit`. The average of models of their own is better than each of them.
+    By what `judge` found in some shards, it is the model of the first rows with steps ``factor`` times as long, or an
+    unfitted one with steps as they are; see the notes of `shard_fit`. The average of separate models is better than
+    each.
     """
     model = pair[0]
     lost, lost_blind = np.sum(judged, axis=0) if judged else (0.0, 0.0)
@@ -153,14 +154,14 @@ def begin(pair, judged, eta0, factor):
 
 
 def join_first(model, start, pair):
-    """What the first round has led to, with the model of the first rows where shards did not go on from it."""
+    """Model of the first round, merged with that of the first rows unless shards went on from that."""
     return model if is_fitted(start) else merge_learnt([pair[0], model], start)
 
 
 def with_steps(model, eta0, factor):
-    """Copy of a model whose steps are ``factor`` times as long as by ``eta0``, where it has a learning rate to scale.
+    """Copy of a model with steps ``factor`` times as long as by ``eta0``, if it has a rate to scale.
 
-    That is a number ``eta0`` of an adaptive rule; ``eta0="auto"`` finds its rate among several, and steps that are not
+    That is a numeric ``eta0`` of an adaptive rule: ``eta0="auto"`` finds its rate among several, and steps that are not
     adaptive may be as long as they can be.
     """
     model = copy.deepcopy(model)
@@ -174,7 +175,7 @@ def with_steps(model, eta0, factor):
 
 
 def lead(model, before, momentum, renew):
-    """Model for the shards of a round to begin with: see `sklearn_nag.kernels.lead`."""
+    """Model with which the shards of a round begin; see `sklearn_nag.kernels.lead`."""
     learner = copy.copy(learner_of(model))
     if is_fitted(learner):
         before = learner_of(before) if is_fitted(before) else learner
@@ -183,7 +184,7 @@ def lead(model, before, momentum, renew):
 
 
 def merge_learnt(models, base):
-    """Merge those models that have learnt a row; ``base`` where none has."""
+    """Merge the models that have learnt a row; ``base`` if none has."""
     learnt = [model for model in models if is_fitted(model)]
     if not learnt:
         return base
@@ -244,10 +245,10 @@ def run_rounds(first, pieces, eta0, call, learn, merge_models, judge_piece):
 
 
 def plan(n_items, n_shards, rounds):
-    """Cut items into runs: one for one model alone, and then for each round and each shard.
+    """Cut items into runs: one for a single model, then one for each round and shard.
 
-    Returns how many items the former has, as many as each of the shards and at least one; and for each round and each
-    shard its first item and the one after its last, in runs as equal as can be.
+    Return the number of items of the single model, as many as each shard has but at least one; and the first item and
+    the one after the last for each round and shard, in runs as equal as possible.
     """
     first = min(n_items, max(1, n_items // (n_shards + 1)))
     bounds = np.linspace(first, n_items, n_shards + 1).astype(int)

@@ -1,4 +1,4 @@
-"""Shards of one array, learnt side by side by joblib."""
+"""Shards of one array, trained in parallel by joblib."""
 
 from __future__ import annotations
 
@@ -162,6 +162,6 @@ def shard_fit(
 
 
 def _learn(learn, model, batches, classes, piece):
-    """Call ``learn``, whose errors say from where they count rows."""
+    """Call ``learn``; its errors say which rows they count from."""
     with saying("rows [{}:{}]".format(*piece)):
         return learn(model, batches, classes)

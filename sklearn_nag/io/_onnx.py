@@ -1,4 +1,4 @@
-"""ONNX graphs of fitted models, by converters that work wherever skl2onnx finds an estimator."""
+"""ONNX graphs of fitted models, with converters that work wherever skl2onnx finds an estimator."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def to_onnx(
         raise ValueError(
             f"an input has the name {name!r}, which is empty or that of an output: rename the column, and fit again."
         )
-    own = {column.name: name for column, name in zip(model.graph.input, names)}  # skl2onnx makes identifiers of names
+    own = {column.name: name for column, name in zip(model.graph.input, names)}  # skl2onnx turns names into identifiers
     compose.add_prefix_graph(model.graph, "", rename_edges=False, rename_inputs=False, inplace=True, name_map=own)
     return model
 
@@ -143,7 +143,7 @@ def register_onnx() -> None:
 
 
 def _between_calls(convert):
-    """Make ``convert`` see the model of its operator before or after calls that change it."""
+    """Let ``convert`` see its operator's model between calls that change it."""
 
     @functools.wraps(convert)
     def wrapped(*args):
@@ -159,9 +159,9 @@ def _between_calls(convert):
 
 
 def _decision_values(scope, operator, container):
-    """Add nodes for the decision values of an operator's model; return `Nodes` and the name of what they give.
+    """Add nodes for the decision values of an operator's model; return `Nodes` and the result's name.
 
-    All is computed in float64, by nodes that every runtime has: those made for linear models know float32 only.
+    They compute in float64, and every runtime has them; ONNX's linear models support only float32.
     """
     from skl2onnx.common.data_types import FloatTensorType
 
@@ -172,7 +172,7 @@ def _decision_values(scope, operator, container):
 
 
 def _linear_function(nodes, state, x):
-    """Add nodes for the decision values of a model of the kernels by rows ``x``; return the name of what they give."""
+    """Add nodes for the decision values of a kernel's model on rows ``x``; return the result's name."""
     coef, intercept, reach = state.linear()
     if not reach and (models := state.models()):
         parts = [(nodes.constant(share), _linear_function(nodes, model, x)) for share, model in models]
@@ -190,7 +190,7 @@ def _linear_function(nodes, state, x):
 
 
 def _warn_of_float32(model):
-    """Warn if rows of float32 lose digits that the model would see."""
+    """Warn if float32 rows lose digits that the model would see."""
     state, n_features = model._state, model.n_features_in_
     used = (state.unit_free_weight()[:, :n_features] != 0).any(axis=0)
     far = np.flatnonzero(state.far(FAR_IN_FLOAT32)[:n_features] & used) if state.rule.centred else []
@@ -215,7 +215,7 @@ def _shapes_of_classifier(operator):
     probabilities.type = _type_of_output(operator, probabilities.type.shape)
     others = operator.scope_inst.operators.values()
     if any(other.type == "SklearnZipMap" and probabilities in other.inputs for other in others):
-        probabilities.type = FloatTensorType(probabilities.type.shape)  # ONNX's ZipMap takes no other
+        probabilities.type = FloatTensorType(probabilities.type.shape)  # ONNX's ZipMap takes no other type
 
 
 @_between_calls
@@ -225,7 +225,7 @@ def _shapes_of_regressor(operator):
 
 
 def _type_of_output(operator, shape):
-    """As precise as the rows of the model; skl2onnx takes the first column that goes into the graph, be it of words."""
+    """Type as precise as the model's rows; skl2onnx would take the graph's first column, even of words."""
     from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
 
     return (DoubleTensorType if isinstance(operator.inputs[0].type, DoubleTensorType) else FloatTensorType)(shape)
@@ -266,7 +266,7 @@ def _convert_classifier(scope, operator, container):
 
 
 def _labels(classes):
-    """Classes as ONNX can hold them: integers or strings."""
+    """Classes as integers or strings, which ONNX can hold."""
     if all(isinstance(label, str) for label in classes):
         return np.array(list(classes), dtype=str)
     labels = np.asarray(classes.tolist())
@@ -281,13 +281,13 @@ def _labels(classes):
 
 
 def _probabilities(nodes, model, decision, n_classes):
-    """Add nodes for the probabilities of all classes; return the name of what they give.
+    """Add nodes for the probabilities of all classes; return the result's name.
 
-    ``decision`` has a column for each class, with two classes of either sign.
+    ``decision`` has a column for each class, of opposite signs for two classes.
     """
     if model.calibration is not None:
         if n_classes > 2 and model.loss == "log_loss" and not model._state.rule.coupled:
-            faint = nodes.add("Exp", nodes.add("Neg", nodes.add("Abs", decision)))  # Softplus knows float32 alone
+            faint = nodes.add("Exp", nodes.add("Neg", nodes.add("Abs", decision)))  # Softplus supports only float32
             rest = nodes.add("Log", nodes.add("Add", faint, nodes.constant([1.0])))
             decision = nodes.add("Sub", nodes.add("Min", decision, nodes.constant([0.0])), rest)
         factor, offset = probabilities.line(model._known(model._evidence), model._calibrated["has_unit"])

@@ -1,4 +1,4 @@
-"""ONNX graphs of transformers: those that graphs can hold, and a sentence for the others; nodes of any graph."""
+"""ONNX graphs of transformers, or errors if graphs cannot hold them; and nodes of any graph."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from ..preprocessing._steps import is_left_out
 
 
 class Nodes:
-    """Adds nodes and constants to a graph under names of its own."""
+    """Adds nodes and constants to a graph under unique names."""
 
     def __init__(self, scope, container):
         self.scope, self.container = scope, container
 
     def constant(self, values):
-        """Name of a constant: an array of floats, of integers or of strings."""
+        """Add an array of floats, integers or strings; return its name."""
         from onnx import TensorProto
 
         values = np.asarray(values)
@@ -33,25 +33,25 @@ class Nodes:
         return name
 
     def add(self, kind, *inputs, output=None, **attributes):
-        """Name of what a new node gives."""
+        """Add a node; return the name of its result."""
         output = output or self.scope.get_unique_variable_name(kind.lower())
         name = self.scope.get_unique_operator_name(kind)
         self.container.add_node(kind, list(inputs), [output], name=name, **attributes)
         return output
 
     def double(self, name):
-        """Name of named values in float64."""
+        """Convert a named value to float64; return the result's name."""
         from onnx import TensorProto
 
         return self.add("Cast", name, to=TensorProto.DOUBLE)
 
     def output(self, variable, name):
-        """Make named values the output that a variable stands for, of its type."""
+        """Make a named value the output of a variable, with its type."""
         self.add("Cast", name, output=variable.full_name, to=variable.type.to_onnx_type().tensor_type.elem_type)
 
 
 def as_known(estimator: Any) -> Any:
-    """An estimator as skl2onnx knows it: with scikit-learn's column transformers, and no steps that let rows pass."""
+    """An estimator as skl2onnx knows it: with scikit-learn's column transformers, without passthrough steps."""
     if isinstance(estimator, Pipeline):
         kept = [(name, as_known(step)) for name, step in estimator.steps if not is_left_out(step)]
         return estimator if type(estimator) is Pipeline and kept == estimator.steps else Pipeline(kept)
@@ -65,7 +65,7 @@ def as_known(estimator: Any) -> Any:
 
 
 def inputs_of(estimator: Any) -> list[tuple[str, Any]]:
-    """Names and types of the inputs of a graph: one of float64 rows or, where columns have names, one for each."""
+    """Names and types of a graph's inputs: one of float64 rows, or one for each named column."""
     from skl2onnx.common.data_types import DoubleTensorType, StringTensorType
 
     first = estimator
@@ -80,7 +80,7 @@ def inputs_of(estimator: Any) -> list[tuple[str, Any]]:
 
 
 def register(update: Any) -> None:
-    """Register transformers with skl2onnx, whose ``update_registered_converter`` is given."""
+    """Register transformers with skl2onnx; ``update`` is its ``update_registered_converter``."""
     converters = {
         OnlineImputer: (_shapes_of_imputer, _convert_imputer),
         OnlineOneHotEncoder: (_shapes_of_one_hot, _convert_one_hot),
@@ -119,7 +119,7 @@ def _holds_words(column):
 
 
 def _doubles(nodes, operator):
-    """Name of all columns that go in, side by side in float64."""
+    """Join all input columns in float64; return the result's name."""
     return nodes.add("Concat", *(nodes.double(variable.full_name) for variable in operator.inputs), axis=1)
 
 
@@ -155,7 +155,7 @@ def _shapes_of_one_hot(operator):
     encoder, columns = operator.raw_operator, operator.inputs
     for other in operator.scope_inst.operators.values():
         if other.type == "SklearnConcat" and columns[0] in other.outputs:
-            columns = other.inputs  # of which it makes words, and not as the model does
+            columns = other.inputs  # SklearnConcat makes words of these, but not as the model does
     for column in columns:
         if not _holds_words(column):
             _raise_for(encoder, f"needs StringTensorType for words in categories_, not the type of {column.raw_name!r}")

@@ -1,4 +1,4 @@
-"""What skops is to trust."""
+"""Types for skops to trust."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..preprocessing._base import OnlineTransformer
 from ..uncertainty import Probabilities, Quantiles
 
 PACKAGE = __name__.partition(".")[0]
-# By name, as they are made of what this room does not import.
+# By name, because `io` does not import what they are made of.
 _ENSEMBLES = {
     f"{PACKAGE}.ensemble.{name}"
     for name in (
@@ -30,7 +30,7 @@ _ENSEMBLES = {
 
 
 def learners():
-    """All public estimators whose model is one of the kernel's."""
+    """All public estimators whose model is one of the kernels'."""
     return [kind for kind in vars(estimators).values() if isinstance(kind, type) and issubclass(kind, OnlineLinear)]
 
 
@@ -80,7 +80,7 @@ def trusted_types() -> list[str]:
 
 
 def _states_of(transformer):
-    """Names of what a transformer knows is made of: the named tuples of its file, and those that were there once."""
+    """Names of the types in a transformer's state: named tuples of its module, also of earlier versions."""
     file = transformer.__module__
     return {f"{file}.{name}" for name, kind in vars(sys.modules[file]).items() if hasattr(kind, "_fields")}
 

@@ -1,4 +1,4 @@
-"""Progressive validation of any learner, and whole ranges of learning rates for the price of a pass."""
+"""Progressive validation of any learner, and whole ranges of learning rates in one pass."""
 
 from ._alarm import LossAlarm
 from ._coefficients import CoefficientsDisplay

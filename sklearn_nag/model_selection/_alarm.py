@@ -1,4 +1,4 @@
-"""An alarm for streams: losses of late are larger than those before."""
+"""An alarm for streams that sounds when recent losses exceed earlier ones."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class LossAlarm:
         self._table = alarm.new()
 
     def __setstate__(self, state):
-        if "_known" in state:  # of earlier versions
+        if "_known" in state:  # from earlier versions
             state = {**state, "_table": state["_known"].table}
             del state["_known"]
         vars(self).update(state)
@@ -133,7 +133,7 @@ def shares_of_spread(y, predicted):
     y, predicted = (np.asarray(values, dtype=np.float64).reshape(len(y), -1) for values in (y, predicted))
     n = np.arange(1.0, len(y) + 1.0)[:, None]
     with np.errstate(all="ignore"):
-        size = np.maximum(np.abs(y).max(axis=0, initial=0.0), TINY)  # so that no square leaves the range
+        size = np.maximum(np.abs(y).max(axis=0, initial=0.0), TINY)  # keeps squares within the range
         relative = y / size
         relative = relative - relative[:1]
         mean = np.add.accumulate(relative) / n

@@ -1,4 +1,4 @@
-"""Estimators made of others, which learn in place: what these were before a call, and copies of them."""
+"""State before a call, and copies, of estimators that train others in place."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..preprocessing._steps import kept
 
 
 class LearnsInPlace:
-    """Base of estimators made of others that learn in place, found in the attributes ``_in_place``."""
+    """Base of estimators that train others in place; ``_in_place`` names the attributes that hold these."""
 
     _in_place: tuple[str, ...] = ()
 
@@ -23,17 +23,17 @@ class LearnsInPlace:
         turn = turn_of(self)
         with turn.lock:
             state = dict(super(LearnsInPlace, turn.seen(self)).__getstate__())
-            # Copies, as another thread may go on learning before these have been written.
+            # Copies, because another thread may learn before these have been written.
             return state | copy.deepcopy({name: state[name] for name in self._in_place if name in state})
 
     def _begin_in_place(self, models, parts=()):
-        """Let what the call changes in place be undone, should it fail; ``models`` and ``parts`` as for `Before`."""
+        """Let a failing call undo its changes in place; ``models`` and ``parts`` are as for `Before`."""
         owned = {name: getattr(self, name) for name in self._in_place}
         turn_of(self).in_place = Before(owned, models, parts)
 
 
 def tags_of_inner(tags, estimator):
-    """``tags`` as those of the ``estimator`` that another is made of, but for several labels, which it never takes."""
+    """Set ``tags`` to those of the inner ``estimator``, but without several labels."""
     inner = get_tags(estimator)
     tags.estimator_type, tags.input_tags, tags.target_tags = inner.estimator_type, inner.input_tags, inner.target_tags
     tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
@@ -43,7 +43,7 @@ def tags_of_inner(tags, estimator):
 
 
 class Thrown:
-    """Learners that are thrown away where a call fails, so that nothing of them need be kept; see `part_of`."""
+    """Learners discarded if a call fails, so not kept; see `part_of`."""
 
     def __init__(self, models):
         self.learners = {id(learner_of(model)) for model in models}
@@ -53,18 +53,18 @@ class Thrown:
         return id(learner) in self.learners
 
     def undo(self, state, loss, named):
-        """As `sklearn_nag.kernels.undo`, of no columns at all."""
+        """Same as `sklearn_nag.kernels.undo`, for no columns."""
         return kernels.undo(state, loss, np.empty(0, np.int64))
 
 
 class Before(Thrown):
-    """Estimators before a call in which they learn in place; see `Turn` and `part_of`.
+    """State of estimators before a call that trains them in place; see `Turn` and `part_of`.
 
     Learners of this package change the arrays of their models: the columns that rows name are kept, or all once these
-    come to half as many. Other learners are copied. Of transformers, what `kept` says.
+    come to half as many. Other learners are copied. Transformers keep what `kept` says.
 
-    They are found in attributes ``owned`` by the estimator whose call it is: ``models`` that learn, and ``parts``,
-    which replace attributes of theirs, but change none of them in place.
+    The estimator being called holds them in attributes ``owned``: ``models`` learn; attributes of ``parts`` are
+    replaced, never changed in place.
     """
 
     def __init__(self, owned, models, parts=()):
@@ -81,9 +81,9 @@ class Before(Thrown):
             self.known.append((learner, vars(learner).copy() if own else copy.deepcopy(vars(learner))))
 
     def undo(self, state, loss, named):
-        """As `sklearn_nag.kernels.undo`; what it returns is kept."""
+        """Same as `sklearn_nag.kernels.undo`; the result is kept."""
         n_named = self.n_named.get(id(state), 0)
-        if n_named is None:  # all has been kept
+        if n_named is None:  # all columns are kept
             return super().undo(state, loss, named)
         undo = kernels.undo(state, loss, named if 2 * n_named < state.n_columns else None)
         self.n_named[id(state)] = None if undo.named is None else n_named + len(undo.named)
@@ -91,14 +91,14 @@ class Before(Thrown):
         return undo
 
     def restore(self):
-        """Make all of them what they were."""
+        """Restore the state of all estimators."""
         for undo in reversed(self.undos):
             undo.restore()
         for part, attributes in self.known:
             set_attributes(part, attributes)
 
     def attributes(self):
-        """Copies, as they were, of the attributes in which they are found."""
+        """Copies of the ``owned`` attributes as they were before the call."""
         memo = {id(part): object.__new__(type(part)) for part, _ in self.known}
         copies = [memo[id(part)] for part, _ in self.known]
         for part, attributes in self.known:
@@ -106,7 +106,7 @@ class Before(Thrown):
             if isinstance(part, OnlineLinear) and state is not None:
                 first, *later = [undo for undo in self.undos if undo.state is state] or [None]
                 memo[id(state)] = state.copy() if first is None else first.model(later)
-            if snapshot is not None:  # of an expert, which never changes
+            if snapshot is not None:  # of an expert; never changes
                 memo[id(snapshot)] = snapshot
         for copied, (_, attributes) in zip(copies, self.known):
             vars(copied).update(copy.deepcopy(attributes, memo))

@@ -1,4 +1,4 @@
-"""A figure of the weights of a linear model, in units that can be compared."""
+"""A figure of the weights of a linear model, in comparable units."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 
-_HEIGHT = 0.6  # of a feature's place, over which the dots of several classes are spread
+_HEIGHT = 0.6  # share of a feature's place over which the dots of several classes spread
 
 
 class CoefficientsDisplay:
@@ -98,7 +98,7 @@ class CoefficientsDisplay:
             The display, drawn.
         """
         model, names = _learner_and_names(estimator)
-        learner, names = _learner_and_names(getattr(model, "estimator_", model), names)  # of OnlineBootstrap its own
+        learner, names = _learner_and_names(getattr(model, "estimator_", model), names)  # inside an OnlineBootstrap
         if not (hasattr(model, "coefficients") and hasattr(learner, "coefficients")):
             raise TypeError(
                 "estimator must be a linear learner of this package, an OnlineBootstrap of such learners, or a "

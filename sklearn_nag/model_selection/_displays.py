@@ -1,4 +1,4 @@
-"""Figures by the convention of scikit-learn's displays: ``from_…`` makes one, ``plot`` draws it, ``ax_`` keeps it."""
+"""Figures with the interface of scikit-learn's displays: ``from_…`` makes one, ``plot`` draws it, ``ax_`` keeps it."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from matplotlib.collections import PolyCollection
     from matplotlib.lines import Line2D
 
-_LEAST_SPAN = 0.5  # height of the axes as a share of the least error: smaller differences should look small
-_LONGEST_NAME = 31  # in figures: more characters take the room of what is drawn
+_LEAST_SPAN = 0.5  # least height of the axes as a share of the least error: smaller differences should look small
+_LONGEST_NAME = 31  # characters of a name in figures; more would take room from the plot
 _LOGARITHMIC_FROM = 30.0  # ratio of the largest value to the least above which an axis is logarithmic
 
 
 def _axes_or_new(ax, figsize=None):
-    """``ax``, or for None the axes of a new figure."""
+    """``ax``, or the axes of a new figure if it is None."""
     if ax is not None:
         return ax
     plt = needed("matplotlib.pyplot", "plot", "figures need")
@@ -41,7 +41,7 @@ def _axes_or_new(ax, figsize=None):
 
 
 def _by_name(items):
-    """Estimators or results as a dict. Where they have no names they get those of their classes, numbered if equal."""
+    """Estimators or results as a dict; unnamed ones get their classes' names, numbered if equal."""
     if isinstance(items, Mapping):
         return dict(items)
     items = [items] if not isinstance(items, Sequence) or isinstance(items, Pipeline) else list(items)
@@ -60,32 +60,32 @@ def _by_estimator(reports):
 
 
 def _class_name(item):
-    """Name of the class of a learner, or of the one that a result or a search is about."""
+    """Name of a learner's class, also for a result or search."""
     swept = [] if isinstance(item, BaseEstimator) else getattr(item, "estimators", [])
     learners = [getattr(item, "estimator", None), *swept]
-    # Not by their truth: that of an ensemble is its length, which it has only once it is fitted.
+    # Not by truth: that of an ensemble is its length, which it has only once it is fitted.
     return type(learner_of(next((learner for learner in learners if learner is not None), item))).__name__
 
 
 def _has_losses(found):
-    """Whether a sweep, or a search by its scores, is about losses, whose unit is that of the target."""
+    """Whether a sweep, or a search by its scores, measures losses, in the unit of the target."""
     if not hasattr(found, "cv_results_"):
         return found.errors is None
     if getattr(found, "scoring", None) is progressive_score:
         return True
-    scoring = str(getattr(found, "scoring", "neg_"))  # without a choice they are those of the learner
-    return scoring.startswith("neg_") or "greater_is_better=False" in scoring  # as scorers of `make_scorer` have it
+    scoring = str(getattr(found, "scoring", "neg_"))  # by default, the learner's own
+    return scoring.startswith("neg_") or "greater_is_better=False" in scoring  # the repr of `make_scorer`'s scorers
 
 
 def short(name):
-    """A name as it is drawn: a long one without its middle, and dollars as they are, not as the ends of formulas."""
+    """A name for figures: shortened in the middle, with dollars escaped, which would begin formulas."""
     name, half = str(name), _LONGEST_NAME // 2 - 1
     name = name if len(name) <= _LONGEST_NAME else f"{name[:half]}...{name[-half:]}"
     return name.replace("$", r"\$")
 
 
 def name_places(ax, names, largest, what):
-    """Name the places of the ``largest`` features, from the top, and say how many there are, if not all are shown."""
+    """Label the ``largest`` features, from the top; say how many exist if not all are shown."""
     ax.set(yticks=range(len(largest)), yticklabels=[short(names[i]) for i in largest])
     ax.grid(axis="y", alpha=0.3)
     ax.invert_yaxis()
@@ -94,12 +94,12 @@ def name_places(ax, names, largest, what):
 
 
 def _least(errors):
-    """Index of the least of errors some of which may be infinite or NaN."""
+    """Index of the least error, ignoring infinite and NaN ones."""
     return int(np.argmin(np.where(np.isfinite(errors), errors, np.inf)))
 
 
 def ends_of_run(good, place):
-    """First and last place of the run of good ones around a place; None if that is no good one."""
+    """First and last place of the run of good ones around ``place``; None if it is bad."""
     if not good[place]:
         return None
     bad = np.flatnonzero(~good)
@@ -107,7 +107,7 @@ def ends_of_run(good, place):
 
 
 def _learner_and_names(estimator, names=None):
-    """The learner, which may be the last step of a pipeline, and its features' names, None where unknown."""
+    """The learner, possibly the last step of a pipeline, and its features' names, None if unknown."""
     learner = learner_of(estimator)
     if hasattr(learner, "feature_names_in_"):
         return learner, learner.feature_names_in_
@@ -175,7 +175,7 @@ class EtaSweepDisplay:
         self.ranges_ = {name: self._range(*curve) for name, curve in self.curves.items()}
 
     def _check(self):
-        """Raise ValueError for curves and spreads that cannot be drawn."""
+        """Raise ValueError if curves or spreads cannot be drawn."""
         for name, (eta0s, errors) in self.curves.items():
             if not (eta0s.ndim == 1 and eta0s.shape == errors.shape and (np.diff(eta0s) > 0).all()):
                 raise ValueError(f"the curve {name!r} must hold increasing learning rates and an error for each.")
@@ -186,7 +186,7 @@ class EtaSweepDisplay:
                 raise ValueError(f"the spread {name!r} must have the name of a curve and one number for each error.")
 
     def _good_enough(self):
-        """The least error of all, plus the tolerance or one standard error."""
+        """The least error plus the larger of tolerance and standard error."""
         best = [(errors[i], name, i) for name, (_, errors) in self.curves.items() for i in [_least(errors)]]
         if not best:
             return np.nan
@@ -195,7 +195,7 @@ class EtaSweepDisplay:
         return float(error + np.fmax(self.tolerance * abs(error), spread))
 
     def _range(self, eta0s, errors):
-        """Ends of the range of learning rates around the best one whose errors are good enough, or None."""
+        """Ends of the range of good enough learning rates around the best, or None."""
         ends = ends_of_run(np.isfinite(errors) & (errors <= self.good_enough_), _least(errors))
         return None if ends is None else (float(eta0s[ends[0]]), float(eta0s[ends[1]]))
 
@@ -246,7 +246,7 @@ class EtaSweepDisplay:
 
     @staticmethod
     def _curve(name, sweep, metric):
-        """What was varied, its values, increasing, and errors; of a search also their standard errors."""
+        """Name of the varied parameter, its values, increasing, and errors; for a search also standard errors."""
         what = "learning rate"
         if hasattr(sweep, "cv_results_"):
             results = sweep.cv_results_
@@ -258,7 +258,7 @@ class EtaSweepDisplay:
             parameter = varied[0].removeprefix("param_")
             what = what if parameter.rpartition("__")[2] == "eta0" else parameter
             eta0s = as_floats(results[varied[0]], f"{parameter} of the search {name!r}")
-            is_rate = getattr(sweep, "_judged_by", None) == "zero_one"  # of errors, which scores are the negative of
+            is_rate = getattr(sweep, "_judged_by", None) == "zero_one"  # scores are negative error rates
             errors = (0.0 if metric == "loss" or is_rate else 1.0) - results["mean_test_score"]
             found = [eta0s, errors]
             if "std_test_score" in results:
@@ -269,7 +269,7 @@ class EtaSweepDisplay:
                 raise ValueError(f'metric is "error"; it must be "loss" for the sweep {name!r} of a regressor.')
             found = [eta0s, errors]
         order = np.argsort(eta0s)
-        if "iter" in getattr(sweep, "cv_results_", {}):  # of successive halving; scores before are of fewer rows
+        if "iter" in getattr(sweep, "cv_results_", {}):  # successive halving: earlier scores are of fewer rows
             order = order[np.equal(results["iter"], max(results["iter"]))[order]]
         return [what, *(np.asarray(values)[order] for values in found)]
 
@@ -347,7 +347,7 @@ class EtaSweepDisplay:
         ax.set_ylim(bottom, bottom + (top - bottom) / (1.0 - room))
         for i, (name, (eta0s, errors)) in enumerate(self.curves.items()):
             best = _least(errors)
-            # a line may leave the axes, but not towards a value far above them: it would look vertical
+            # A line may leave the axes, but not towards a value far above them: it would look vertical.
             shown = np.where(errors <= bottom + 1.5 * (top - bottom), errors, np.nan)
             (line,) = ax.plot(eta0s, shown, marker=".", label=short(name))
             color, height = line.get_color(), 1.0 - 0.03 * (i + 0.8)
@@ -749,7 +749,7 @@ class HalfLivesDisplay:
 
         def note(n, learner):
             learner = learner_of(learner)
-            if n not in points or not learner.__sklearn_is_fitted__():  # as rows are learnt late
+            if n not in points or not learner.__sklearn_is_fitted__():  # with ``delay``, nothing is learnt at first
                 return
             n_rows.append(n)
             shares.append(np.atleast_2d(learner.half_life_).mean(axis=0))

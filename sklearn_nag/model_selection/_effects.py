@@ -1,4 +1,4 @@
-"""How columns matter to models of curves and cells: functions of one column or two, read from the weights."""
+"""Effects of one column or two in models of curves and cells, read from weights."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ from ._displays import _axes_or_new, _learner_and_names, short
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_OF_A_COLUMN, _OF_A_PAIR = 50, 20  # values of a column, and of either one of a pair
-_MOST_WORDS = 10  # that are written at an axis
+_OF_A_COLUMN, _OF_A_PAIR = 50, 20  # most values of a single column, and of each of a pair
+_MOST_WORDS = 10  # most words written at an axis
 
 
 def rows_and_weights(learner: Any, first: int) -> tuple[np.ndarray, np.ndarray]:
-    """Of the columns from the ``first`` on, the share of rows in which each is not 0, and its weights in ``coef_``.
+    """Share of rows in which each column from ``first`` on is not 0, and its weights in ``coef_``.
 
-    For learners of this package that count rows, as those of ``normalization="auto"`` do.
+    Needs a learner of this package that counts rows, as with ``normalization="auto"``.
     """
     if not learner._state.rule.counts_entries:
         raise ValueError(
@@ -244,7 +244,7 @@ class EffectsDisplay:
 
 
 def _places_on(axis, values):
-    """Where values are on an axis, which names them if they are words: of many, some."""
+    """Positions of values on an axis; words become labels, some of them if many."""
     if values.dtype.kind in "iuf":
         return values
     places = np.arange(len(values))
@@ -254,7 +254,7 @@ def _places_on(axis, values):
 
 
 class _Model:
-    """What effects are read of: transformers, weights of what they make, and the share of each in predictions."""
+    """Sources of effects: transformers, weights of their columns, and the share of each in predictions."""
 
     def __init__(self, estimator, target):
         check_is_fitted(estimator)
@@ -274,13 +274,13 @@ class _Model:
             raise TypeError("estimator has only products; effects need curves or cells.")
         try:
             names = _learner_and_names(estimator)[1]
-        except AttributeError:  # of steps that give none
+        except AttributeError:  # some step gives none
             names = None
         names = names_in(learner) if names is None else names
         self.names = names[: first.n_features_in_]  # without those of cells
         self.columns = first._state.columns
         self.which = _place_of_target(learner, parts[0][1], target)
-        shares = shares[:, min(self.which, shares.shape[1] - 1)]  # of the output; classes have the same
+        shares = shares[:, min(self.which, shares.shape[1] - 1)]  # those of the output; classes share theirs
         self.parts = [(share, *part) for share, part in zip(shares, parts) if share > 0]
         if first._state.knots is None:
             raise ValueError(f"there are no knots yet: the model has not seen first_rows={first.first_rows} rows.")
@@ -302,13 +302,13 @@ class _Model:
 
     @staticmethod
     def _read(pipeline):
-        """The transformer and the learner of a pipeline; None where it has others."""
+        """The transformer and the learner of a pipeline; None if it has other steps."""
         steps = [step for _, step in pipeline.steps] if isinstance(pipeline, Pipeline) else []
         kinds = KnotTransformer | OnlineProducts, OnlineLinear
         return tuple(steps) if len(steps) == 2 and all(map(isinstance, steps, kinds)) else None
 
     def effects(self, features, max_features):
-        """As `EffectsDisplay.effects_of`."""
+        """Same as `EffectsDisplay.effects_of`."""
         check_number("max_features", max_features, Integral, min_val=1)
         if features is not None:
             return dict(self.effect_of(feature) for feature in features)
@@ -317,7 +317,7 @@ class _Model:
         return dict(found[:max_features])
 
     def effect_of(self, feature):
-        """Name of a column or pair, with its values and their effects."""
+        """Name of a column or pair, and its values followed by effects."""
         pair = isinstance(feature, tuple | list)
         places = [self._place(entry) for entry in (feature if pair else [feature])]
         if pair and not len(places) == len({*places}) == 2:
@@ -331,12 +331,12 @@ class _Model:
         return tuple(names) if pair else names[0], (*values, effect)
 
     def _named(self, column, numbers):
-        """Words or weekdays by their numbers in a column; other numbers as they are."""
+        """Words or weekdays for their numbers in a column; other numbers unchanged."""
         known, names, _ = self.ones.get(column, (None, None, None))
         return numbers if names is None else names[np.searchsorted(known, numbers)]
 
     def _place(self, feature):
-        """Place of a column among those that have knots."""
+        """Place of a column among those with knots."""
         found = np.flatnonzero(self.names == feature) if isinstance(feature, str) else [feature]
         place = np.flatnonzero(np.isin(self.columns, found))
         if len(place) != 1 or not len(self.knots[place[0]]):
@@ -344,7 +344,7 @@ class _Model:
         return int(place[0])
 
     def _effect(self, transformer, learner, places, points):
-        """Effect, but for a constant, of ``points``: values of the columns in ``places`` among those with knots."""
+        """Effect, up to a constant, of ``points``: values of the columns with knots at ``places``."""
         n, seen = transformer.n_features_in_, transformer._state
         coef = learner.coef_
         coef = coef[[self.which]].toarray()[0] if sparse.issparse(coef) else np.atleast_2d(coef)[self.which]
@@ -376,10 +376,10 @@ class _Model:
 
 
 def _ones_of(step):
-    """Of columns that number words or parts of dates, by place, the numbers, names of these, and the ones beside them.
+    """For each column of ``step`` that numbers words or parts of dates: the numbers, their names, and indicators.
 
-    Names are None for months, days and hours. The ones are pairs, one for each transformer that makes some: a slice of
-    the columns that the step makes, and for each number a row of these.
+    Names are None for months, days and hours. Each transformer that makes indicators adds a pair: a slice of the
+    columns of ``step``, and their values for each number.
     """
     found, starts = {}, np.add.accumulate([0, *step._widths])
     parts = list(zip(step.transformers_, starts))
@@ -406,7 +406,7 @@ def _ones_of(step):
 
 
 def _are_seen(learner, n, by_step):
-    """Which of ``n`` numbers any row had, by their ones; all where the learner counts no rows."""
+    """Which of ``n`` numbers occurred, by their indicators; all if the learner counts no rows."""
     if not learner._state.rule.counts_entries:
         return np.ones(n, dtype=bool)
     share = learner._state.share_of_rows()
@@ -414,18 +414,18 @@ def _are_seen(learner, n, by_step):
 
 
 def _knots_of(knots):
-    """`Knots` of some columns by those of each."""
+    """`Knots` of several columns from those of each."""
     starts = np.add.accumulate([0, *map(len, knots)], dtype=np.int64)
     return Knots(np.concatenate(knots), starts, np.zeros(len(knots)))
 
 
 def _some(values, n):
-    """At most ``n`` of ascending values, the ends included."""
+    """At most ``n`` of ascending values, including the ends."""
     return values[np.unique(np.linspace(0, len(values) - 1, n).astype(int))]
 
 
 def _place_of_target(estimator, learner, target):
-    """Which row of ``coef_`` is that of a class or output."""
+    """Row of ``coef_`` for a class or output."""
     n = len(learner.intercept_)
     if n == 1:
         return 0

@@ -1,4 +1,4 @@
-"""Learning rates compared by their progressive losses, all in one pass."""
+"""Learning rates compared by their progressive losses, in one pass."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ._judge import are_wrong, count_unscored
 from ._streams import StreamPipeline, check_stream, cut_batches, flat, known_classes
 from ._sweep import Sweep, check_sweep
 
-_DECISIONS_AT_ONCE = 2**20  # decision values that one call for all learning rates makes at most
+_DECISIONS_AT_ONCE = 2**20  # most decision values in one call, over all learning rates
 
 
 @dataclass
@@ -47,7 +47,7 @@ class EtaSweep:
 
     eta0s: np.ndarray
     losses: np.ndarray
-    errors: np.ndarray | Any  # Any stands for None, where no errors were counted
+    errors: np.ndarray | Any  # Any: None if no errors were counted
     best_index: int
     best_eta0: float
     estimators: list
@@ -140,7 +140,7 @@ def eta_sweep(
         row_weight = np.ones(len(targets) - skip) if weight is None else weight[skip:]
         total += row_weight.sum()
         for i, decision in decisions:
-            predicted = sweep.models[0]._respond("predict", decision[skip:])  # any model would say the same
+            predicted = sweep.models[0]._respond("predict", decision[skip:])  # the same for any model
             wrong[i] += row_weight[are_wrong(predicted, targets[skip:])].sum()
     if n_rows == 0:
         raise ValueError("there are no rows to learn from.")

@@ -1,4 +1,4 @@
-"""Scores of predictions that have been made: which rows count, what is kept of them, and scorers applied to that."""
+"""Scores of past predictions: which rows count, what is kept, and how scorers are applied."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _RESPONSE_METHODS = ("predict", "predict_proba", "decision_function")
 
 
 def count_unscored(weight, n_rows, is_new):
-    """Count the first rows of a batch that are not scored, as they are predicted before anything has been learnt.
+    """Count the first rows of a batch that are not scored, because nothing was learnt before them.
 
-    From a row of weight 0 nothing is learnt. ``is_new`` tells whether nothing has been learnt before the batch; what
-    is returned beside the number whether that is so after it.
+    Rows of weight 0 teach nothing. ``is_new`` says whether nothing was learnt before the batch; the second value
+    returned says so for after it.
     """
     if not is_new:
         return 0, False
@@ -33,10 +33,10 @@ def count_unscored(weight, n_rows, is_new):
 
 
 def count_silent(learner, predictions):
-    """Count the first rows of a batch for which a learner of rates predicts 0, as no target has been above 0 yet.
+    """Count the first rows of a batch for which a learner of rates predicts 0, because no target was above 0 yet.
 
-    They are not scored: their deviance would be infinite. Nobody asks once a row has been scored, as predictions that
-    are too small for float64 are 0, too.
+    They are not scored: their deviance would be infinite. Call this only until a row has been scored, because
+    predictions too small for float64 are 0, too.
     """
     if "predict" not in predictions or common_deviance(_learners_in(learner)) is None:
         return 0
@@ -45,7 +45,7 @@ def count_silent(learner, predictions):
 
 
 def _learners_in(learner):
-    """The learners that one is made of: those of a mixture, a bootstrap or a search, or itself."""
+    """Learners in a mixture, a bootstrap or a search; otherwise the learner itself."""
     learner = learner_of(learner)
     if hasattr(learner, "_experts"):
         parts = [expert.learner for expert in learner._experts]
@@ -57,11 +57,11 @@ def _learners_in(learner):
 
 
 class _NotKept(Exception):
-    """A scorer called a method, named by the argument, whose predictions were not kept."""
+    """A scorer called a method without kept predictions, named by the argument."""
 
 
 class _KeptPredictions:
-    """Takes the place of an estimator in scorers: its methods return predictions that were made before."""
+    """Stands in for an estimator in scorers: its methods return earlier predictions."""
 
     def __init__(self, learner, classes, predictions):
         self._learner, self._predictions = learner, predictions
@@ -88,25 +88,25 @@ class _KeptPredictions:
 
 
 def are_wrong(predicted, y):
-    """Whether each prediction is not the class of its row or, of several labels, not all of them."""
+    """Whether each prediction misses the row's class, or any of its labels."""
     wrong = predicted != y
     return wrong if wrong.ndim == 1 else wrong.any(axis=1)
 
 
 def _accuracy(estimator, X, y, sample_weight=None):
-    """Score as the scorer "accuracy" does, but without its checks, which take longer than learning."""
+    """The scorer "accuracy" without its checks, which take longer than learning."""
     if sample_weight is not None and not sample_weight.any():
         return np.nan
     return np.average(~are_wrong(estimator.predict(X), y), weights=sample_weight)
 
 
 def score_by(scorer, estimator, X, y, weight):
-    """What a scorer says, by the weights where there are some and it takes them, which no public name tells."""
+    """Score of a scorer, with weights if given and supported; no public API tells the latter."""
     if weight is not None:
         try:
             return scorer(estimator, X, y, sample_weight=weight)
         except TypeError as error:
-            # Scorers of scikit-learn, which are objects, name weights whether their metric takes any or not.
+            # Scorers of scikit-learn are objects whose signature names weights even if their metric takes none.
             is_its_own = inspect.isroutine(scorer) and "sample_weight" in inspect.signature(scorer).parameters
             if is_its_own or "unexpected keyword argument 'sample_weight'" not in str(error):
                 raise
@@ -114,10 +114,10 @@ def score_by(scorer, estimator, X, y, weight):
 
 
 class Judge:
-    """Keeps what scorers need of the predictions made, and scores them, by ``scoring`` of `progressive_validation`.
+    """Keeps predictions that scorers need, and scores them; ``scoring`` is as for `progressive_validation`.
 
-    ``methods`` has those of the learner, such as ``"predict"``, whose predictions are to be kept; ``is_single`` says
-    whether there is a single score, not several by name.
+    ``methods`` names the methods whose predictions must be kept, such as ``"predict"``; ``is_single`` tells a single
+    score from several by name.
     """
 
     def __init__(self, learner, classes, scoring):
@@ -139,7 +139,7 @@ class Judge:
         return list(self.kept)
 
     def _methods_called(self, scorer):
-        """Names of the methods that a scorer calls, found by letting it score made-up predictions."""
+        """Names of the methods that a scorer calls, found with made-up predictions."""
         labels = np.arange(10.0) if self.classes is None else self.classes
         if labels.ndim == 2:
             y = np.add.outer(np.arange(10), np.arange(len(labels))) % 2
@@ -160,37 +160,37 @@ class Judge:
             except AttributeError as error:
                 said = str(error).replace(_KeptPredictions.__name__, type(self.learner).__name__)
                 raise AttributeError(f"the scorer {scorer!r} cannot be used: {said}") from None
-            except Exception:  # the scorer may find no sense in made-up predictions; the real ones have to make it
+            except Exception:  # made-up predictions may make no sense to the scorer; real ones must
                 return called
             return called
 
     def keep(self, predictions, y, weight, skip):
-        """Keep predictions, an array for each of ``methods``, with targets and weights, but for the first rows."""
+        """Keep predictions (an array for each of ``methods``), targets and weights, without the first ``skip`` rows."""
         y, weight = y[skip:], slice_weights(weight, skip)
         if self.classes is not None and self.classes.ndim == 1:
             check_one_class_a_row(y, "a score")
         for method, batches in self.kept.items():
             batches.append(predictions[method][skip:])
-        self.y.append(y.copy())  # as the next batch may be read into the same memory
+        self.y.append(y.copy())  # the next batch may be read into the same memory
         self.weight.append((len(y), None if weight is None else weight.copy()))
 
     def joined(self):
-        """The targets of all rows kept, as ``"y"``, and by method the predictions for them."""
+        """Targets of all rows kept, as ``"y"``, and their predictions by method."""
         for batches in (self.y, *self.kept.values()):
             batches[:] = [np.concatenate(batches)] if batches else []
         kept = {method: batches[0] for method, batches in self.kept.items() if batches}
         return {"y": self.y[0] if self.y else np.empty(0), **kept}
 
     def scores(self, stops):
-        """Compute each score over the rows up to each of ``stops``, which count rows that were kept.
+        """Compute each score over the first kept rows, up to each of ``stops``.
 
-        Return, by name of the score, a value for each; NaN before the first row and where a score is not defined, over
-        all rows with a warning.
+        Return arrays by name of the score, NaN before the first row and where a score is not defined; warn if that is
+        over all rows.
         """
         predictions = self.joined()
         y = predictions.pop("y")
         weight = None
-        if any(own is not None for _, own in self.weight):  # batches may come with weights, and without
+        if any(own is not None for _, own in self.weight):  # some batches may have no weights
             weight = np.concatenate([np.ones(n) if own is None else own for n, own in self.weight])
         scores = {}
         for name, scorer in self.scorers.items():
@@ -211,7 +211,7 @@ class Judge:
             raise ValueError(
                 f"the scorer {scorer!r} asked for {missing.args[0]}, but not when it was tried before the first row."
             ) from None
-        except ValueError as error:  # a class may not have come
+        except ValueError as error:  # a class may not have occurred
             if stop == len(y):
                 what = "score" if self.is_single else f"score {name!r}"
                 warnings.warn(

@@ -59,7 +59,7 @@ class ProgressiveValidation:
         Numbers of rows after which there was an alarm; None if alarms were not requested.
     """
 
-    score: float | Any  # Any stands for the dict, which only those have to think of who ask for several scores
+    score: float | Any  # Any: a dict, but only for several scores
     loss: float | None
     curve: dict[str, np.ndarray]
     n_rows: int
@@ -241,12 +241,12 @@ def progressive_validation(
 
 
 def _has_coverage(learner):
-    """Whether a learner has intervals, or sets of classes, that are judged row by row."""
+    """Whether a learner has intervals or sets of classes that are judged row by row."""
     return hasattr(learner, "_played_coverage") and (hasattr(learner, "predict_set") or not is_classifier(learner))
 
 
 def _errors(judge, classes):
-    """Losses between 0 and 1 of the rows that are scored."""
+    """Losses between 0 and 1 of the scored rows."""
     y, predicted = np.concatenate(judge.y), np.concatenate(judge.kept["predict"])
     if classes is None:
         return shares_of_spread(y, predicted)
@@ -255,14 +255,14 @@ def _errors(judge, classes):
 
 
 def _joined(intervals):
-    """Whether intervals or sets held what came, and their widths, of all batches; NaN where widths are infinite."""
+    """Whether intervals or sets contained the targets, and their widths; NaN for infinite widths."""
     held, width = (np.concatenate(parts) for parts in zip(*intervals))
     finite = np.isfinite(width)
     return np.where(finite, held, np.nan), np.where(finite, width, np.nan)
 
 
 def _means_up_to(values, stops):
-    """Means over rows, up to each stop, and over outputs; NaN where there is none."""
+    """Means over the rows up to each stop, and over outputs, without NaN; NaN if none are left."""
     there = ~np.isnan(values)
     sums, counts = (np.add.accumulate(a.sum(axis=1)) for a in (np.where(there, values, 0.0), there))
     last = np.asarray(stops) - 1
@@ -287,17 +287,17 @@ def _curve_points(curve_at):
 
 
 def _learn_in_kernel(pipeline, batches, classes, judge, points, coverages, intervals):
-    """Learn each batch by a kernel that predicts each row before it learns it.
+    """Learn each batch with a kernel that predicts each row before it learns it.
 
-    After each, yield the numbers of rows so far and of those that are scored, and the seconds spent on them. Steps
-    transform whole batches, and the learner stops at each of ``points``, increasing numbers of rows. What intervals or
-    sets of these coverages, None for none, were worth is added to the list ``intervals``.
+    After each batch, yield the numbers of rows and of scored rows so far, and the seconds spent. Steps transform whole
+    batches; the learner stops at each of ``points``, increasing numbers of rows. Results for ``coverages``, unless
+    None, are appended to ``intervals``.
     """
     learner, options = pipeline.learner, {} if classes is None else {"classes": classes}
     n_rows, n_scored, seconds, is_new = 0, 0, 0.0, True
 
     def transformed():
-        """The batches as steps transform them."""
+        """Yield the batches, transformed by the steps."""
         nonlocal seconds
         for X, y, weight in batches:
             start = time.perf_counter()
@@ -322,13 +322,13 @@ def _learn_in_kernel(pipeline, batches, classes, judge, points, coverages, inter
 
 
 def _test_then_train(pipeline, batches, classes, judge, delay, copies):
-    """Predict each batch, and learn its rows, or ``copies``, ``delay`` rows later; yield as `_learn_in_kernel`."""
+    """Predict each batch and learn it ``delay`` rows later, copied if ``copies``; yield as `_learn_in_kernel`."""
     learner, waiting, n_waiting, has_learnt = pipeline.learner, deque(), 0, False
     options = {} if classes is None else {"classes": classes}
     n_rows, n_scored, seconds = 0, 0, 0.0
 
     def learn_but(n_last):
-        """Learn the rows that are waiting, but for the last ``n_last``."""
+        """Learn the waiting rows except the last ``n_last``."""
         nonlocal n_waiting, has_learnt, options
         while n_waiting > n_last:
             X, y, weight = waiting.popleft()

@@ -1,4 +1,4 @@
-"""A search over any parameters in one pass: candidates side by side, of which the worse half leaves again and again."""
+"""Search over any parameters in one pass; the worse half of the candidates leaves repeatedly."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ from ._streams import StreamPipeline, count_rows, cut_batches, flat, take_rows
 LOSSES = ("auto", "log_loss", "zero_one", "squared_error", "absolute_error")
 _LEAST_PROBABILITY = np.finfo(np.float64).tiny
 _LARGEST = np.finfo(np.float64).max
-_MOST_ROWS = 2**14  # that are predicted at once, where cuts do not matter
+_MOST_ROWS = 2**14  # most rows predicted at once, if cuts do not matter
 
 
 class Candidate(StreamPipeline):
-    """A setting of parameters, and how well the estimator that has it predicts rows before it learns them.
+    """A setting of parameters, and how well its estimator predicts rows before it learns them.
 
-    The estimator is part of the setting where it is one of ``several``.
+    The estimator is part of the setting if it is one of ``several``.
 
     Attributes
     ----------
@@ -83,12 +83,12 @@ class Candidate(StreamPipeline):
 
     @property
     def mean_loss(self):
-        """Mean loss since the last cut but one; infinite before a row has been judged."""
+        """Mean loss since the last cut but one; infinite before any row."""
         weight = sum(self.weight)
         return sum(self.lost) / weight if weight > 0 else np.inf
 
     def play(self, method, X, y, weight, options):
-        """Learn a batch; return what ``method`` said of its rows before, None where nothing had been learnt."""
+        """Learn a batch; return what ``method`` predicted before, or None if nothing had been learnt."""
         start = time.perf_counter()
         rows, learner, learns = self.transform(X, weight), self.learner, weight is None or weight.any()
         if self.plays:
@@ -105,7 +105,7 @@ class Candidate(StreamPipeline):
         return response
 
     def suffer(self, losses, weight):
-        """Count the losses of rows."""
+        """Add the losses of rows."""
         with np.errstate(over="ignore"):
             lost = np.minimum(
                 np.add.accumulate(np.append(self.lost[-1], np.minimum(losses * weight, _LARGEST))), _LARGEST
@@ -114,11 +114,11 @@ class Candidate(StreamPipeline):
         self.weight = [*self.weight[:-1], float(np.add.accumulate(np.append(self.weight[-1], weight))[-1])]
 
     def leave(self):
-        """Give up what was learnt, as nobody will ask for it."""
+        """Discard what was learnt."""
         del self.estimator, self.learner, self.transformers
 
     def survive(self):
-        """Begin to count anew, but for what has been counted since the last cut."""
+        """Start new counts; keep those since the last cut."""
         self.lost, self.weight = [self.lost[-1], 0.0], [self.weight[-1], 0.0]
         self.n_cuts += 1
 
@@ -308,7 +308,7 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
         return self._learn(*self._validate(X, y, sample_weight, first))
 
     def _estimators(self):
-        """What is searched, as a list; raise where it is none of estimators of one kind."""
+        """Estimators to search; raise unless all are of one kind."""
         several = isinstance(self.estimator, list | tuple)
         found = list(self.estimator) if several else [self.estimator]
         if not found or not all(hasattr(one, "get_params") and hasattr(one, "set_params") for one in found):
@@ -332,7 +332,7 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
         check_number("batch_size", self.batch_size, Integral, min_val=1)
 
     def _tried(self):
-        """What candidates are made of: estimators, and settings of each."""
+        """Estimators and settings that candidates are made of."""
         grid = ParameterGrid({} if self.param_grid is None else self.param_grid)
         if not len(grid):
             raise ValueError(
@@ -342,12 +342,12 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
 
     @property
     def _learns_by_row(self):
-        """As of `StreamPipeline`, of all candidates; those that play nothing are judged batch by batch."""
+        """As for `StreamPipeline`, over all candidates; those that do not play are judged by batch."""
         estimators, grid = self._tried()
         return all(Candidate(one, setting).by_row for one in estimators for setting in grid)
 
     def _begin(self):
-        """Make the candidates, after a check of the parameters."""
+        """Check the parameters and make the candidates."""
         check_parameters(self)
         (estimators, grid), several = self._tried(), isinstance(self.estimator, list | tuple)
         self._candidates = [Candidate(one, setting, several) for one in estimators for setting in grid]
@@ -358,7 +358,7 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
         self._begun_with = self._settings()
 
     def _validate(self, X, y, sample_weight, first):
-        """Rows, targets and weights, checked as far as pipelines among the candidates let them be."""
+        """Rows, targets and weights, checked as far as candidate pipelines allow."""
         if self._classifies():
             check_one_class_a_row(y, type(self).__name__)
         check_sparse(X)
@@ -378,7 +378,7 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
         return X, y, weight
 
     def _takes_tables(self):
-        """Whether rows go as they are to the candidates: some are pipelines, or have had pipelines beside them."""
+        """Whether candidates get rows unconverted: some are pipelines, or had pipelines beside them."""
         return any(
             getattr(candidate, "transformers", None)
             or hasattr(getattr(candidate, "learner", None), "feature_names_in_")
@@ -391,7 +391,7 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
         return (unconverted if self._takes_tables() else converted)(self, X, reset=False)
 
     def _loss_for(self, learners):
-        """The loss that candidates are judged by; raise where it does not suit them."""
+        """The loss that judges candidates; raise if it does not suit them."""
         has = all(hasattr(learner, "predict_proba") for learner in learners)
         allowed = ("log_loss", "zero_one") if self._classifies() else ("squared_error", "absolute_error")
         if self.loss == "auto" and not self._classifies():
@@ -408,15 +408,15 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
         return self.loss
 
     def _learn(self, X, y, weight):
-        """Play and learn rows, with the cuts that fall among them. Those of weight 0 are as if they were not there."""
+        """Play and learn rows, with the cuts among them. Rows of weight 0 count as absent."""
         check_as_begun(self._begun_with, self._settings())
         if weight is not None and not weight.all():
             if self._classifies():
-                class_codes(y, self.classes_)  # raises for an unknown one, whatever its row weighs
+                class_codes(y, self.classes_)  # raises for an unknown class even at weight 0
             if weight.any():
                 rows = np.flatnonzero(weight)
                 X, y, weight = take_rows(X, rows), y[rows], weight[rows]
-            elif self._takes_tables():  # as transformers would learn them
+            elif self._takes_tables():  # transformers would learn these rows
                 return self
         alive = [self._candidates[i] for i in self._alive]
         by_row = all(candidate.by_row for candidate in alive)
@@ -432,7 +432,7 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
         return self
 
     def _play(self, X, y, weight):
-        """Let the candidates that are left predict a batch and learn it."""
+        """Let the remaining candidates predict a batch and learn it."""
         options = {"classes": self.classes_} if self._classifies() else {}
         method = "predict_proba" if self._judged_by == "log_loss" else "predict"
         left, errors, responses = [], [], []
@@ -486,10 +486,10 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
             return np.nan_to_num(losses.reshape(len(y), -1), nan=np.inf).clip(max=_LARGEST).mean(axis=1)
 
     def _cut(self):
-        """Let the worse half of the candidates leave, and set the number of rows for the next time."""
+        """Drop the worse half of the candidates, and schedule the next cut."""
         self._next_cut *= 2
         if all(np.isinf(self._candidates[i].mean_loss) for i in self._alive):
-            return  # as nobody has been judged
+            return  # none has been judged
         order = sorted(self._alive, key=lambda i: self._candidates[i].mean_loss)
         self._alive = sorted(order[: (len(order) + 1) // 2])
         for i in order:
@@ -505,7 +505,7 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
         return hasattr(self, "_candidates")
 
     def _found(self):
-        """The search; raise before the first row."""
+        """Return the search; raise before the first row."""
         check_is_fitted(self)
         return self
 
@@ -594,5 +594,5 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
 
     def __sklearn_tags__(self):
         tags = tags_of_inner(super().__sklearn_tags__(), self._estimators()[0])
-        tags.target_tags.required = True  # of which pipelines do not tell
+        tags.target_tags.required = True  # pipelines do not say so
         return tags

@@ -1,4 +1,4 @@
-"""Progressive loss in searches: a split that holds no row out, and the score that goes with it."""
+"""Progressive loss in searches: a split that holds out no row, and its score."""
 
 from __future__ import annotations
 

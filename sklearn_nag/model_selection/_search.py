@@ -1,4 +1,4 @@
-"""Cross-validation over learning rates: what GridSearchCV finds, with the rates as heads of one model in each fold."""
+"""Cross-validation over learning rates as by GridSearchCV, with the rates as heads of one model per fold."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ feature_names_in_ : ndarray of shape (`n_features_in_`,)
 
 
 def _best_has(method):
-    """Check for `available_if`: whether the best estimator, or before fitting the one searched, has the method."""
+    """Check for `available_if`: whether the best estimator, or before fitting the one searched, has ``method``."""
 
     def check(search):
         getattr(search._speaker(), method)
@@ -76,7 +76,8 @@ def _best_has(method):
 class AnswersOfTheBest:
     """Base of searches whose best estimator predicts.
 
-    A subclass has ``_best()``, which raises before fitting, and ``_speaker()``, which then is the estimator searched.
+    Subclasses define ``_best()``, which raises before fitting, and ``_speaker()``, which before fitting is the
+    estimator searched.
     """
 
     def _best(self) -> Any:
@@ -86,7 +87,7 @@ class AnswersOfTheBest:
         raise NotImplementedError
 
     def _rows_for_best(self, X):
-        """Rows as the best estimator takes them."""
+        """Rows in the form that the best estimator takes."""
         return X
 
     @between_calls
@@ -158,7 +159,7 @@ class AnswersOfTheBest:
 
 
 def _score_fold(estimator, eta0s, X, y, weight, train, test, scorer):
-    """Scores of the learning rates in one fold, NaN for those that diverge; seconds to fit, and to score each."""
+    """Scores of the learning rates in one fold, NaN for diverged ones; seconds to fit, and to score each."""
     train_weight, test_weight = (None if weight is None else weight[indices] for indices in (train, test))
     start = time.perf_counter()
     fitted = Sweep(estimator, eta0s).fit(X[train], y[train], train_weight)
@@ -174,8 +175,7 @@ def _score_fold(estimator, eta0s, X, y, weight, train, test, scorer):
 class _EtaSearch(AnswersOfTheBest):
     """Base of both searches.
 
-    A subclass names by ``_default`` the class of the estimators it searches, and by ``_target_options`` how their
-    targets are validated.
+    Subclasses set ``_default``, the class searched, and ``_target_options`` for the validation of targets.
     """
 
     _default: ClassVar[type[NAGClassifier] | type[NAGRegressor]]
@@ -237,7 +237,7 @@ class _EtaSearch(AnswersOfTheBest):
         rows, targets = converted(self, X, y, **self._target_options)
         probe = clone(learner)
         probe._check_changed_parameters()
-        targets = probe._check_targets(targets, first=True)  # as errors in folds name their rows
+        targets = probe._check_targets(targets, first=True)  # in folds, errors would name other rows
         weight = check_weights(sample_weight, rows.shape[0])
         cv = check_cv(self.cv, targets, classifier=is_classifier(learner))
         if isinstance(self.scoring, list | tuple | dict | set):
@@ -261,7 +261,7 @@ class _EtaSearch(AnswersOfTheBest):
         return self
 
     def _collect(self, eta0s, folds):
-        """Set the attributes that say what was found, under the names that GridSearchCV gives them."""
+        """Set the result attributes, named as in GridSearchCV."""
         scores, fit_times, score_times = np.array(folds, np.float64).transpose(1, 2, 0)  # by learning rate and fold
         failed = np.isnan(scores)
         if failed.all():

@@ -1,4 +1,4 @@
-"""Where rows come from: arrays or an iterable of batches, cut to size, and the steps between them and the learner."""
+"""Rows from arrays or batches, cut to size, and the steps between them and the learner."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..preprocessing._steps import check_step, is_by_row, is_left_out, learn_ste
 
 @contextlib.contextmanager
 def saying(where):
-    """Make the messages of errors say ``where`` they come from; of those that have no message, in a note."""
+    """Make errors say ``where`` they come from, in the message or else in a note."""
     try:
         yield
     except InvalidParameterError as error:
@@ -44,7 +44,7 @@ def slice_rows(X, start, stop):
 
 
 def take_rows(X, places):
-    """Rows of an array, data frame, table of Arrow, CSR matrix or list, by their places."""
+    """Rows at ``places`` of an array, data frame, Arrow table, CSR matrix or list."""
     if len(places) == count_rows(X) and np.array_equal(places, np.arange(len(places))):
         return X
     if hasattr(X, "iloc"):
@@ -55,24 +55,24 @@ def take_rows(X, places):
 
 
 def flat(y, learner):
-    """Targets of a single column as a flat array, with a warning, but for learners of several outputs alone."""
+    """A target column as a flat array, with a warning, except for learners that take only several outputs."""
     is_column = y.ndim == 2 and y.shape[1] == 1 and get_tags(learner).target_tags.single_output
     return column_or_1d(y, warn=True) if is_column else y
 
 
 def slice_weights(weight, start, stop=None):
-    """Weights of the rows ``start`` to ``stop``; None, which stands for ones, stays None."""
+    """Weights of rows ``start`` to ``stop``; None, for ones, stays None."""
     return None if weight is None else weight[start:stop]
 
 
 def slice_batch(batch, start, stop=None):
-    """Rows ``start`` to ``stop`` of a batch: of features, targets, and weights."""
+    """Rows ``start`` to ``stop`` of a batch of features, targets and weights."""
     X, y, weight = batch
     return slice_rows(X, start, stop), y[start:stop], slice_weights(weight, start, stop)
 
 
 def check_stream(X, y, sample_weight):
-    """Raise unless there are arrays ``X`` and ``y`` or, without ``y``, an iterable of batches."""
+    """Raise unless ``X`` and ``y`` are arrays or, without ``y``, ``X`` is an iterable of batches."""
     if y is not None:
         return
     if sparse.issparse(X) or hasattr(X, "shape"):
@@ -82,7 +82,7 @@ def check_stream(X, y, sample_weight):
 
 
 def _given_batches(X, y, sample_weight):
-    """Yield the batches ``(X, y, sample_weight)`` as they were given; arrays are a single batch."""
+    """Yield batches ``(X, y, sample_weight)`` as given; arrays are one."""
     if y is not None:
         yield X, y, sample_weight
         return
@@ -103,10 +103,10 @@ def _given_batches(X, y, sample_weight):
 
 
 def cut_batches(X, y, sample_weight, max_rows, stops=()):
-    """Yield batches ``(X, y, sample_weight)`` of at most ``max_rows`` rows each; small ones are not joined.
+    """Yield batches ``(X, y, sample_weight)`` of at most ``max_rows`` rows; small ones are not joined.
 
-    What is given is as `check_stream` lets it pass. A batch ends at each of ``stops``, increasing numbers of rows from
-    the start of the stream.
+    The input must have passed `check_stream`. A batch ends at each of ``stops``, increasing numbers of rows from the
+    start of the stream.
     """
     stops, n_done = deque(stops), 0
     for rows, targets, weight in _given_batches(X, y, sample_weight):
@@ -126,7 +126,7 @@ def cut_batches(X, y, sample_weight, max_rows, stops=()):
 
 
 def known_classes(estimator, y, classes):
-    """All classes that will ever come, for a classifier; None for other estimators."""
+    """All classes that will ever occur, for a classifier; otherwise None."""
     if not is_classifier(estimator):
         return None
     if classes is None and y is None:
@@ -139,17 +139,17 @@ def known_classes(estimator, y, classes):
 
 
 class StreamPipeline:
-    """A learner and the transformers before it, which see a stream one batch at a time.
+    """A learner and the transformers before it, which see a stream batch by batch.
 
-    ``estimator`` is the clone, which learns, of an estimator with ``partial_fit`` or a Pipeline that ends with one,
-    ``learner`` its last step, or the clone itself, and ``transformers`` has names and its other steps.
+    ``estimator`` is the clone that learns, of an estimator with ``partial_fit`` or a Pipeline that ends with one;
+    ``learner`` is its last step, or itself; ``transformers`` are the other steps with names.
     """
 
     def __init__(self, estimator):
         self.resume(clone(estimator))
 
     def resume(self, estimator):
-        """Go on with ``estimator`` itself, which may have learnt."""
+        """Continue with ``estimator`` itself, which may have learnt."""
         self.estimator = estimator
         steps = self.estimator.steps if isinstance(self.estimator, Pipeline) else [("estimator", self.estimator)]
         *before, (_, self.learner) = steps
@@ -163,30 +163,30 @@ class StreamPipeline:
 
     @property
     def plays(self):
-        """Whether the learner can tell what it predicts for each row just before it learns it, however rows are cut."""
+        """Whether the learner tells its prediction for each row just before learning it, however rows are cut."""
         return getattr(self.learner, "_plays", False)
 
     @property
     def by_row(self):
-        """Whether what is played does not depend on how rows are cut into batches."""
+        """Whether played predictions are the same however rows are cut."""
         return self.plays and self._steps_are_by_row()
 
     @property
     def learns_by_row(self):
-        """Whether what is learnt does not depend on how rows are cut into batches."""
+        """Whether the trained model is the same however rows are cut."""
         return self._steps_are_by_row() and getattr(self.learner, "_learns_by_row", self.plays)
 
     def _steps_are_by_row(self):
         return all(is_by_row(step) for _, step in self.transformers)
 
     def transform(self, X, weight):
-        """Rows for the learner. Each transformer learns them, if it can, but no targets; see `OnlinePipeline`."""
+        """Rows for the learner. Transformers learn them first if they can, without targets; see `OnlinePipeline`."""
         rows = self.prepare(X, weight)
         self.tell_learner()
         return rows
 
     def prepare(self, X, weight):
-        """As `transform`, without a word to the learner, which may be at work in another thread."""
+        """Same as `transform`, without touching the learner, which another thread may use."""
         before = []
         for _, step in self.transformers:
             tell_numeric(step, before)

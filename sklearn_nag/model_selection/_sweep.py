@@ -1,4 +1,4 @@
-"""Several learning rates as heads of one model, not mixed: each learns what it would learn alone, bit for bit."""
+"""Several learning rates as heads of one model: each learns what it would alone, bit for bit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..estimators._validation import as_numpy
 
 
 def check_sweep(estimator, eta0s):
-    """Return ``eta0s`` as a tuple of float; raise unless ``estimator`` can be swept over them."""
+    """``eta0s`` as a tuple of float; raise unless ``estimator`` can be swept over them."""
     if not isinstance(estimator, _NAGRule):
         raise TypeError(
             f"a sweep needs NAGClassifier or NAGRegressor, whose eta0 it sets; got {type(estimator).__name__}."
@@ -33,16 +33,16 @@ def check_sweep(estimator, eta0s):
 
 
 def _like(model):
-    """An estimator with the attributes of ``model``, of which some are going to be replaced."""
+    """An estimator with the attributes of ``model``, some to be replaced."""
     estimator = object.__new__(type(model))
     vars(estimator).update(vars(model))
-    for name in ("_made", "_table"):  # which are made anew
+    for name in ("_made", "_table"):  # made anew
         vars(estimator).pop(name, None)
     return estimator
 
 
 def subset(model, which):
-    """Model of only some of the learning rates of ``model``: those at the places ``which``."""
+    """Model with only the learning rates at the places ``which``."""
     smaller = _like(model)
     smaller._eta0s = tuple(model._eta0s[i] for i in which)
     smaller._indices = model._indices[which]
@@ -54,7 +54,7 @@ def subset(model, which):
 
 
 def single_rate(model, i):
-    """Estimator with the learning rate at place ``i`` of a fitted ``model``, as if it had learnt alone."""
+    """Estimator with learning rate ``i`` of a fitted ``model``, as if it had learnt alone."""
     estimator = _like(model)
     estimator.eta0 = model._eta0s[i]
     for name in ("_eta0s", "_indices"):
@@ -66,7 +66,7 @@ def single_rate(model, i):
 
 
 def _evidence_of(model, i):
-    """What is known of how far predictions with the learning rate at place ``i`` are off; None for nothing yet."""
+    """Evidence of how far predictions with learning rate ``i`` are off; None before any."""
     return model._evidence[i] if len(model._eta0s) > 1 and model._evidence is not None else model._evidence
 
 
@@ -93,7 +93,7 @@ class Sweep:
         self.models, self._diverged = [model], []
 
     def _apply(self, learn):
-        """What ``learn`` returns for each model; one that diverges is halved, and its diverging rates left out."""
+        """Results of ``learn`` for each model; halve models that diverge, and drop rates that diverge alone."""
         waiting, self.models, results = self.models[::-1], [], []
         while waiting:
             model = waiting.pop()
@@ -112,7 +112,7 @@ class Sweep:
     def play(self, X, y, sample_weight=None, classes=None):
         """Learn a batch as `partial_fit` does.
 
-        Return for each rate that has not diverged its place and the decision values made before each row was learnt.
+        Return the place and the decision values before learning each row, for each rate that has not diverged.
         """
         decisions = self._apply(lambda model: model._play(X, y, sample_weight, classes))
         return [
@@ -122,7 +122,7 @@ class Sweep:
         ]
 
     def estimators(self):
-        """Fitted estimators in the order of ``eta0s``, None for each rate that has diverged."""
+        """Fitted estimators in the order of ``eta0s``; None for diverged rates."""
         estimators = [None] * len(self.eta0s)
         for model in self.models:
             for i, index in enumerate(model._indices):
@@ -130,7 +130,7 @@ class Sweep:
         return estimators
 
     def fit(self, X, y, sample_weight=None):
-        """Learn as `fit`, each rate for as many passes as it needs; return as `estimators`."""
+        """Learn as `fit` does, each rate for the passes it needs; return as `estimators`."""
         (whole,) = self.models
         passes = whole._begin_fit(X, y, sample_weight)
         begin = _like(whole)
@@ -145,7 +145,7 @@ class Sweep:
             return [passes.objective(single_rate(model, i), None) for i in range(len(model._eta0s))]
 
         def keep(model, i, objective):
-            """Keep the rate at place ``i`` if it is to be kept; return whether it goes on."""
+            """Store the estimator of rate ``i`` if due; return whether the rate goes on."""
             index = model._indices[i]
             settled = stopping[index].settled(objective) or model.n_iter_ == whole.max_iter
             if stopping[index].since_best == 0 if passes.searches else settled:
@@ -185,8 +185,8 @@ class Sweep:
     def _make_passes(self, passes, judge, goes_on):
         """Make passes with the rates that go on.
 
-        ``judge`` learns one with a model and returns a number for each rate; ``goes_on`` takes a model, a rate's place
-        and number.
+        ``judge`` learns one pass with a model and returns a number for each rate; ``goes_on`` takes model, place and
+        number.
         """
         for n_iter, order in enumerate(passes, 1):
             numbers, unsettled = self._apply(partial(judge, order=order)), []

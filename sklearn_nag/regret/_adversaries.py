@@ -1,4 +1,4 @@
-"""Rows and losses that are made to be hard."""
+"""Rows and losses made to be hard."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from ..estimators._parameters import check_number, check_option, check_seed, shown
 from ..estimators._validation import check_finite
 
-_MOST_UNLEARNABLE = 26  # rows whose features are exact doubles
+_MOST_UNLEARNABLE = 26  # most rows whose features are exact in float64
 
 
 def scaling_adversary(
@@ -108,7 +108,7 @@ def margin_data(
     distance = margin + 1e-12 + (1 - margin) * rng.uniform(size=n_rows) ** 4
     distance = np.minimum(distance, 1.0)
     along = rng.normal(size=(n_rows, n_features))
-    for _ in range(2):  # what the first leaves of u may be much of a short row
+    for _ in range(2):  # again: what the first step leaves of u may be much of a short row
         along -= np.outer(along @ u, u)
     length = np.linalg.norm(along, axis=1, keepdims=True)
     along *= np.sqrt(1 - distance**2)[:, None] / np.where(length > 0, length, 1.0)

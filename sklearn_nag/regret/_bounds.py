@@ -1,7 +1,7 @@
-"""Regret bounds from theorems, as functions of the recorded run.
+"""Regret bounds from theorems, as functions of a recorded run.
 
 Notation: ``g`` is the derivative of the loss with respect to the prediction, ``v = g x`` that with respect to the
-weights, and ``u`` the weights that regret is measured against. Every function returns a curve with an entry for each
+weights, and ``u`` are the weights that regret is measured against. Each function returns a curve with an entry for each
 row.
 """
 
@@ -20,7 +20,7 @@ def _gradients(run):
 
 
 def _lengths(columns):
-    """Euclidean lengths of columns up to each row, in range in any units, as no square is."""
+    """Euclidean lengths of columns up to each row; without squares, in range in any units."""
     return np.hypot.accumulate(np.abs(columns), axis=-2)
 
 
@@ -209,7 +209,7 @@ def adahedge_bound(losses: ArrayLike) -> np.ndarray:
     ranges = np.maximum.accumulate(losses.max(axis=-1) - losses.min(axis=-1), axis=-1)
     part = np.maximum(high - best, 0.0) / np.where(high > low, high - low, 1.0)
     n = np.log(losses.shape[-1])
-    roots = np.sqrt(ranges) * np.sqrt(np.maximum(best - low, 0.0))  # one by one, as the product may be out of range
+    roots = np.sqrt(ranges) * np.sqrt(np.maximum(best - low, 0.0))  # separately: their product may be out of range
     return 2 * roots * np.sqrt(part * n) + ranges * (16 / 3 * n + 2)
 
 

@@ -1,4 +1,4 @@
-"""The best fixed weights in hindsight, by solvers of SciPy."""
+"""The best fixed weights in hindsight, found with solvers of SciPy."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from ..estimators._validation import as_floats
 from ._run import Run
 
 _SETS = {"l1": WeightedL1Ball, "l2": L2Ball, "simplex": Simplex}
-_ROUNDS = 20  # of a solver, at most
-_GAIN, _LEAST, _MUCH = 1e-9, 1e-28, 1e-3  # of a loss: for another round, left to begin one, to warn of
+_ROUNDS = 20  # most rounds of a solver
+_GAIN, _LEAST, _MUCH = 1e-9, 1e-28, 1e-3  # of a loss: gained for another round, left to begin one, left to warn of
 
 
 def best_in_hindsight(
@@ -92,7 +92,7 @@ def best_in_hindsight(
             raise ValueError(f"scale must hold a positive number for each of {d} features; got {shown(scale)}.")
     if norm == "l1":  # positive and negative parts
         run, lengths = Run(np.hstack([run.X, -run.X]), run.y, run.predictions, run.loss), np.tile(lengths, 2)
-    most = (np.inf if norm is None else radius) / lengths  # of each weight
+    most = (np.inf if norm is None else radius) / lengths  # largest weights
     size = np.abs(run.X).max(axis=0)
     size = np.where(size > 0, size, 1.0)
     v = _smooth(run, norm, most, size) if pieces is None else _linear(run, pieces, norm, most, size)
@@ -100,12 +100,12 @@ def best_in_hindsight(
 
 
 def _inside(v, norm, most):
-    """The nearest weights of the set, as solvers round."""
+    """Nearest weights in the set, because solvers round."""
     return v if norm is None else _SETS[norm](1.0).project((v if norm == "l2" else np.maximum(v, 0.0)) / most) * most
 
 
 def _pieces(run):
-    """``(slope, offset)`` of each straight piece of the loss of each row; None for other losses."""
+    """``(slope, offset)`` of each linear piece of each row's loss; None for other losses."""
     y, one = run.y, np.ones_like(run.y)
     name = run.loss.name
     if name in ("hinge", "perceptron"):
@@ -121,7 +121,7 @@ def _pieces(run):
 
 
 def _linear(run, pieces, norm, most, size):
-    """By linear programming, in the weights and what each row loses at most, more than by weights of 0."""
+    """Solve a linear program in the weights and bounds on each row's loss minus that of weights of 0."""
     T, n = run.X.shape
     reached = size * most
     unit = min(max(np.abs(run.y).max() or 1.0, reached.min() if norm == "simplex" else 0.0), reached.max())
@@ -148,7 +148,7 @@ def _linear(run, pieces, norm, most, size):
 
 
 def _smooth(run, norm, most, size):
-    """By quasi-Newton steps, on all weights or on a set of them."""
+    """Take quasi-Newton steps, on all weights or within a set."""
     X, y = run.X, run.y
     if run.loss.name == "squared_error" and norm is None:
         return np.linalg.lstsq(X / size, y, rcond=None)[0] / size
@@ -157,7 +157,7 @@ def _smooth(run, norm, most, size):
         return run.loss_of(v), run.loss.gradient(X @ v, y)
 
     @np.errstate(over="ignore")
-    def objective(w):  # what is gained, of what could be at most
+    def objective(w):  # change of loss, as a share of the largest possible gain
         losses, slopes = lose(v + step * w)
         return (losses - lost).sum() / left, step * (slopes @ X) / left
 
@@ -168,7 +168,7 @@ def _smooth(run, norm, most, size):
         "jac": lambda w: -power * ((v + step * w) / most) ** (power - 1) * step / most,
     }
     v, first = most / len(most) if norm == "simplex" else 0.0 * size, 0.0
-    for _ in range(_ROUNDS):  # each in the units of its start, which may be far from the last
+    for _ in range(_ROUNDS):  # each in the units of its start, which may be far from the last one
         lost, slopes = lose(v)
         total = left = lost.sum() or 1.0
         step = np.minimum(most, total / (np.abs(slopes).sum() or 1.0) / size)

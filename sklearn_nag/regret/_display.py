@@ -1,4 +1,4 @@
-"""Regret and its bounds as a figure."""
+"""Figure of regret and its bounds."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class RegretDisplay:
         self.ax_ = ax = _axes_or_new(ax)
         self.figure_ = ax.figure
         self.lines_, self.bound_lines_ = [], []
-        ax.set(xscale="log", yscale="symlog")  # before there are lines, or margins are those of linear axes
+        ax.set(xscale="log", yscale="symlog")  # before drawing, or margins are those of linear axes
         for name, regret in self.regrets.items():
             rows = np.arange(1, len(regret) + 1)
             (line,) = ax.plot(rows, regret, label=name)

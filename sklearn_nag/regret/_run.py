@@ -1,4 +1,4 @@
-"""What a learner has played, row by row."""
+"""Record of a learner's predictions, row by row."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Run:
         ndarray of shape (..., n_rows)
             Losses.
         """
-        p = dot(self.X, u)  # of which no logarithm stands for no prediction, which has no loss
+        p = dot(self.X, u)  # fixed weights always predict; `losses.NOTHING` would have no loss
         return self.loss.value(np.maximum(p, losses.ZERO) if self.loss.log_link else p, self.y)
 
     def regret(self, u: ArrayLike) -> np.ndarray:
@@ -96,7 +96,7 @@ class Run:
 
 
 def of_columns(X, u):
-    """``u`` as an array, with a weight for each column."""
+    """``u`` as an array; raise unless it has a weight for each column."""
     u = np.asarray(u, dtype=np.float64)
     if u.shape[-1:] != X.shape[-1:]:
         raise ValueError(
@@ -107,7 +107,7 @@ def of_columns(X, u):
 
 
 def dot(X, u):
-    """Products of each row with ``u``, of shape (..., n_rows)."""
+    """Product of each row with ``u``, of shape (..., n_rows)."""
     return np.einsum("...td,...d->...t", X, of_columns(X, u))
 
 
@@ -178,7 +178,7 @@ def record(estimator: BaseEstimator, X: ArrayLike, y: ArrayLike) -> Run:
                 "learnt; record needs target_normalization=None for it."
             )
         decision = learner._play(rows, labels, latest=True)
-        if learner._target_unit and learner._loss().log_link:  # rows that none above 0 was before
+        if learner._target_unit and learner._loss().log_link:  # rows before which no target was above 0
             decision[np.cumsum(targets > 0) <= (targets > 0)] = losses.NOTHING
         elif learner._target_unit and learner.fit_intercept:
             decision[0] = targets[0]

@@ -1,4 +1,4 @@
-"""Tables of CSV files, of blocks of whole rows, such that each row of the file is read, or named in an error."""
+"""Tables of CSV files in blocks of whole rows; each row is read, or named in an error."""
 
 from __future__ import annotations
 
@@ -17,42 +17,44 @@ from ..preprocessing._frames import MISSING_WORDS
 from ._sources import PACKINGS, check_names, naming, pyarrow, suffixes
 from ._text import BadRow, WholeRows
 
-_SAMPLE = 2**22  # bytes of text that tell the types of columns
-_BLOCK = 2**21  # bytes that are read at a time
-_TAIL = 2**14  # bytes of a block in which its last row ends, mostly
-# Columns from which on blocks are larger, as a block takes pyarrow .03 ms for each; and all are first taken as numbers,
-# as to find the type of each takes .1 ms.
+_SAMPLE = 2**22  # bytes of text that determine the types of columns
+_BLOCK = 2**21  # bytes read at a time
+_TAIL = 2**14  # bytes at the end of a block in which its last row usually ends
+# Files with many columns get larger blocks, because each block costs pyarrow .03 ms a column. With more columns than
+# this, all are first read as numbers, because finding the types costs .1 ms a column.
 _MANY = 1000
 _DELIMITERS = ",;\t|"
-_PEEK = 2**16  # bytes, in which a header ends that tells the delimiter
-_HEXADECIMAL = "[xX]"  # a whole number of pyarrow, and none of float64
+_PEEK = 2**16  # bytes in which to look for the header, which tells the delimiter
+_HEXADECIMAL = "[xX]"  # an integer for pyarrow, but no number for float64
 _CODE = rf"{_HEXADECIMAL}|^\s*0\d+\s*$"
-EXACT = 2.0**53  # float64 has all whole numbers up to here
+EXACT = 2.0**53  # float64 holds all whole numbers up to here exactly
 WHOLE_NUMBER = re.compile(r"\s*[+-]?\d+\s*")
 _INSTEAD = "write classes as words, such as 'c1', and quantities as floats, in CSV with a point"
-_INTEGER = r"^\s*-?\d+\s*$"  # of pyarrow, which takes those with a plus as floats
-# What stands for a missing number or date, where columns stay as they are: pyarrow compares words letter by letter.
+_INTEGER = r"^\s*-?\d+\s*$"  # an integer for pyarrow, which reads numbers with a plus as floats
+# Spellings of a missing number or date with ``frames``: pyarrow compares words exactly.
 _MISSING = [
     form for word in MISSING_WORDS for form in {word, word.upper(), word.capitalize(), word.title(), f" {word}"}
 ]
 _ARE_MISSING = frozenset(_MISSING)
 _DIGIT_OF = {word: digit for digit, name in (("1", "true"), ("0", "false"))
              for word in (digit, name, name.upper(), name.capitalize())}  # fmt: skip
-_CONVERSION = re.compile(r"In CSV column #(\d+): (?:Row #(\d+): )?(.*)", re.DOTALL)  # an error of pyarrow
+_CONVERSION = re.compile(r"In CSV column #(\d+): (?:Row #(\d+): )?(.*)", re.DOTALL)  # an error message of pyarrow
 
 
 def csv_tables(
     path, columns, targets, delimiter, max_row_bytes, encoding, frames, words, may_lack=(), needed=()
 ) -> Iterator:
-    """Record batches of a CSV file with a header; whole numbers are read as float64, as later ones may not be whole.
+    """Yield record batches of a CSV file with a header; other parameters are as for `read_batches`.
 
-    The first 4 MiB tell the types, or the first row where it is longer. With ``frames`` a column holds words from a
-    field on that is no number, or no date, to the end of its block. The rest is as for `read_batches`.
+    The first 4 MiB, or the first row if longer, determine the types. Whole numbers become float64, because later ones
+    may not be whole; those of ``targets`` must be exact as float64.
 
-    Whole numbers of ``targets`` must be exact as float64. With ``frames`` features hold words where whole numbers have
-    leading zeros, of times of the day, and with no value at first; hexadecimal numbers are words in any case. To the
-    set ``words``, of columns that hold words, those are added that are found to, for later files. Columns of
-    ``may_lack`` may have no value at first, and hold numbers then; those ``needed`` must be there, read or not.
+    With ``frames``, a field that is no number, or no date, turns its column into words to the end of the block.
+    Features are then words if whole numbers have leading zeros, if they are times of the day, or if they have no value
+    at first. Hexadecimal numbers are always words.
+
+    Columns found to hold words are added to the set ``words``, for later files. Those in ``may_lack`` may have no value
+    at first, and are then numbers; those ``needed`` must exist, even if not read.
     """
     with _opened(path, delimiter, max_row_bytes, encoding) as (rows, names, text):
         check_names(names, columns, path)
@@ -85,18 +87,18 @@ def csv_tables(
 
 
 def csv_names(path, delimiter, max_row_bytes, encoding) -> list[str]:
-    """Names of all columns of a CSV file; parameters are those of `csv_tables`."""
+    """Column names of a CSV file; parameters as for `csv_tables`."""
     with _opened(path, delimiter, max_row_bytes, encoding) as (_, names, _):
         return names
 
 
 @contextlib.contextmanager
 def _opened(path, delimiter, max_row_bytes, encoding):
-    """Rows of an open CSV file, the names of its columns, and text that has been read behind them."""
+    """Open a CSV file; give its rows, column names, and text read after the header."""
     suffix, packing = suffixes(path)
     with contextlib.ExitStack() as opened:
         with naming(path):
-            packed = opened.enter_context(open(path, "rb"))  # as pyarrow opens no pipes
+            packed = opened.enter_context(open(path, "rb"))  # pyarrow opens no pipes
             file = opened.enter_context(pyarrow.input_stream(packed, compression=PACKINGS[packing]))
         with naming(path):
             if codecs.lookup(encoding).name != "utf-8":
@@ -113,7 +115,7 @@ class _Recoded:
         self._file, self._decoder = file, codecs.getincrementaldecoder(encoding)()
 
     def read(self, size):
-        """Some bytes, about ``size``; none at the end."""
+        """About ``size`` bytes; none at the end."""
         text = ""
         while not text:
             data = self._file.read(size)
@@ -124,13 +126,13 @@ class _Recoded:
 
 
 def _delimiter(text):
-    """What the header, with which a text begins, has between its names: a comma, where there is nothing to tell."""
+    """The most frequent delimiter in the header that begins ``text``; a comma if there is none."""
     lines = re.split(rb"[\r\n]", re.sub(rb'"[^"]*"', b"", text).lstrip(b"\r\n"), maxsplit=1)
     return max(_DELIMITERS, key=lambda mark: lines[0].count(mark.encode()))
 
 
 def _header(rows):
-    """Names of columns, and the text that has been read behind them; empty lines before them are left out."""
+    """Column names, and text read after them; empty lines before the header are skipped."""
     text = b"\n"
     while text and not (text := text.lstrip(b"\r\n")):
         try:
@@ -147,7 +149,7 @@ def _header(rows):
 
 
 def _next(rows, table, size):
-    """The next rows as text, which come after those of the table."""
+    """Text of the next rows, after those that ``table`` has counted."""
     try:
         return rows.read(size)
     except BadRow as error:
@@ -157,8 +159,8 @@ def _next(rows, table, size):
 class CsvRows(WholeRows):
     """Rows of a CSV file, which may have line ends within quotes.
 
-    A quote that begins a field is closed by the next one that is not doubled, behind which the field must end: quotes
-    are taken as in RFC 4180. A quote elsewhere is a character like others. Without a ``delimiter`` the header tells it.
+    Quotes follow RFC 4180: a quote that begins a field is closed by the next one that is not doubled, after which the
+    field must end. Other quotes are ordinary characters. Without a ``delimiter``, the header determines it.
     """
 
     def __init__(self, file, delimiter, longest):
@@ -166,7 +168,7 @@ class CsvRows(WholeRows):
         self._fill(max(min(_SAMPLE, longest), len(codecs.BOM_UTF8)))
         self._held = self._held.removeprefix(codecs.BOM_UTF8)
         self.delimiter = delimiter or _delimiter(self._held[:_PEEK])
-        self._bounds = np.zeros(256, bool)  # what may stand beside quotes, another quote among them
+        self._bounds = np.zeros(256, bool)  # bytes allowed next to quotes, including another quote
         self._bounds[list(b'\r\n"' + self.delimiter.encode())] = True
         char = re.escape(self.delimiter.encode())
         quoted = rb'[^"]*+(?:""[^"]*+)*+"'
@@ -175,7 +177,7 @@ class CsvRows(WholeRows):
         self._field = re.compile(rb'(?:"(%b)|([^\r\n%b]*+))(?:(%b)|\r\n|\r|\n|\Z)' % (quoted, char, char))
 
     def cut_first(self, text):
-        """The fields of the first of some whole rows, and the text behind it."""
+        """Fields of the first of some whole rows, and the text after it."""
         fields, end, goes_on = [], 0, True
         while goes_on:
             field = self._field.match(text, end)
@@ -195,7 +197,7 @@ class CsvRows(WholeRows):
         if len(quotes) == 0:
             return max(text.rfind(b"\n", 0, within), text.rfind(b"\r", 0, within)) + 1, wrong
         letters = np.frombuffer(text, np.uint8)[:within]
-        for first in (max(within - _TAIL, 0), 0):  # mostly it is near the end
+        for first in (max(within - _TAIL, 0), 0):  # usually near the end
             ends = first + np.flatnonzero((letters[first:] == ord("\n")) | (letters[first:] == ord("\r")))
             ends = ends[np.searchsorted(quotes, ends) % 2 == 0]
             if len(ends):
@@ -203,7 +205,7 @@ class CsvRows(WholeRows):
         return 0, wrong
 
     def _quotes(self, text):
-        """Places of quotes such that what is behind an odd number of them is quoted, and `BadRow` or None."""
+        """Positions of quotes, where text after an odd number of them is quoted, and `BadRow` or None."""
         if b'"' not in text:
             return np.empty(0, np.int64), None
         letters = np.frombuffer(text, np.uint8)
@@ -231,9 +233,9 @@ class CsvRows(WholeRows):
 
 
 class _Table:
-    """Makes record batches of rows as text, of ``used`` columns among all ``names``; the rest is as for `csv_tables`.
+    """Makes record batches of text rows, of the ``used`` among all ``names``; see `csv_tables`.
 
-    ``n_rows`` have been read so far; ``types`` of columns to read are there once `settle_types` has found them.
+    ``n_rows`` counts the rows read so far; `settle_types` sets the ``types`` of columns.
     """
 
     def __init__(self, names, used, targets, delimiter, frames, words):
@@ -242,11 +244,11 @@ class _Table:
         self.n_rows, self.types = 0, {}
 
     def has_rows(self, text):
-        """Whether a text has rows; empty lines are none, but in a file of one column."""
+        """Whether a text has rows; empty lines count only in a file of one column."""
         return bool(text if len(self.names) == 1 else text.strip(b"\r\n"))
 
     def settle_types(self, text):
-        """Find the types of columns by the first rows."""
+        """Determine the types of columns from the first rows."""
         words = {name: pyarrow.string() for name in self.used if name in self.words}
         numbers = dict.fromkeys(self.used, pyarrow.float64()) | words
         if not text:
@@ -262,13 +264,14 @@ class _Table:
         found = dict(zip(self.used, table.schema.types))
         self.words |= {name for name, kind in found.items() if pyarrow.types.is_string(kind)}
         found |= self._words_among(table, text)
-        is_whole = pyarrow.types.is_integer  # which later ones may not be
+        is_whole = pyarrow.types.is_integer  # later numbers may not be whole
         self.types = {name: pyarrow.float64() if is_whole(kind) else kind for name, kind in found.items()}
 
     def _words_among(self, table, text):
-        """Columns that hold words, though they seem to be whole numbers, or in frames nothing, or times of some zone.
+        """Types of columns that hold words although they look like whole numbers.
 
-        Of the latter pyarrow would keep the time in Greenwich, and not what the clock showed.
+        In frames, this includes columns without values, times of the day, and timestamps with a time zone, which
+        pyarrow would convert to UTC, losing the time that the clock showed.
         """
         found = dict(zip(table.schema.names, table.schema.types))
         features = {name: kind for name, kind in found.items() if self.frames and name not in self.targets}
@@ -279,7 +282,7 @@ class _Table:
             for name, kind in found.items()
             if pyarrow.types.is_integer(kind) and (name in features or b"x" in text or b"X" in text)
         }
-        # Many columns are all taken as floats at first, and whole numbers beyond int64 in any case.
+        # Whole numbers may be floats here: all numbers of wide files are at first, and those beyond int64 always are.
         as_floats = {}
         if any(map(pyarrow.types.is_floating, features.values())) and _has_leading_zero(text, self.delimiter):
             as_floats = {
@@ -289,7 +292,7 @@ class _Table:
             }
         if whole or as_floats:
             read = self._read(text, dict.fromkeys([*whole, *as_floats], pyarrow.string()))
-            texts = dict(zip(read.schema.names, read.columns))  # each by its name takes long where they are many
+            texts = dict(zip(read.schema.names, read.columns))  # looking up each by name is slow with many columns
             codes = {name for name, form in whole.items() if _any_match(texts[name], form)}
             for name, column in as_floats.items():
                 if _any_match(texts[name], _CODE):
@@ -310,7 +313,10 @@ class _Table:
         return [batch for table in tables for batch in table.to_batches()]
 
     def _parts(self, text):
-        """Tables of rows as text, two where fields are not of the type of their column, as words."""
+        """Tables of text rows: one, or two if a field does not have its column's type.
+
+        The second begins with the first such row; in it, the column holds words.
+        """
         changed = {}
         while True:
             try:
@@ -329,7 +335,7 @@ class _Table:
             for i, some in enumerate((words[name][:n], words[name][n:])):
                 if _n_readable(some, read) == len(some):
                     values = pyarrow.array([_value(word, read) for word in some], kind)
-                elif read is _truth:  # words beside which True would be no number
+                elif read is _truth:  # among words, True would be no number, but "1" is
                     values = pyarrow.array([_DIGIT_OF.get(word, word) for word in some])
                 else:
                     continue
@@ -337,14 +343,14 @@ class _Table:
         return [part for part in parts if part.num_rows]
 
     def _read(self, text, types, columns=None):
-        """A table of rows as text; columns without a type are given one by what they hold."""
+        """Parse text rows as a table; columns without a type get one from their values."""
         bad = []
 
         def kept(row):
             bad.append(row)
             return "error"
 
-        if text.startswith(codecs.BOM_UTF8):  # of the first word here, and not of the file
+        if text.startswith(codecs.BOM_UTF8):  # the BOM belongs to the first word; pyarrow removes the one added here
             text = codecs.BOM_UTF8 + text
         known = pyarrow.csv.ConvertOptions().null_values
         try:
@@ -378,7 +384,7 @@ class _Table:
             raise
 
     def _check_exact(self, column, name, text):
-        """Raise for a whole number that float64 does not have."""
+        """Raise for a whole number that float64 does not hold exactly."""
         if not pyarrow.types.is_floating(column.type):
             return
         values = column.to_numpy()
@@ -393,26 +399,26 @@ class _Table:
 
 
 def _has_leading_zero(text, delimiter):
-    """Whether a field of a text may begin with a zero and another digit."""
-    before = re.escape(b'\r\n\t "' + delimiter.encode())  # looked at behind zeros, which are few
+    """Whether a field may begin with a zero and another digit."""
+    before = re.escape(b'\r\n\t "' + delimiter.encode())  # a lookbehind after the zero is fast, because zeros are few
     return re.search(rb"0\d(?<=[%b]0\d)" % before, b"\n" + text) is not None
 
 
 def _are_whole(column):
-    """Whether all floats of a column that are there are whole numbers."""
+    """Whether all floats of a column, except missing ones, are whole numbers."""
     values = column.to_numpy()
     return bool(((values == np.round(values)) | np.isnan(values)).all())
 
 
 def _any_match(words, form):
-    """Whether a regular expression is found in any of some words."""
+    """Whether a regular expression is found in any word."""
     return pyarrow.compute.any(pyarrow.compute.match_substring_regex(words, form)).as_py()
 
 
 def check_exact(number, value, what, instead=_INSTEAD):
-    """Raise for a whole number, or a word for one, that is another as float64, its ``value``.
+    """Raise if a whole number, or a word for one, differs from its float64 ``value``.
 
-    ``what`` has it, and what to do ``instead`` the error says, too.
+    The error says ``what`` has it, and what to do ``instead``.
     """
     number = Decimal(number)
     if number != Decimal(value) and number == number.to_integral_value():
@@ -420,7 +426,7 @@ def check_exact(number, value, what, instead=_INSTEAD):
 
 
 class _Unconverted(ValueError):
-    """A field is not of the type of its ``column``."""
+    """A field does not have the type of its ``column``."""
 
     def __init__(self, message, column):
         super().__init__(message)
@@ -428,7 +434,7 @@ class _Unconverted(ValueError):
 
 
 def _with_gaps(table, missing):
-    """A table whose words are null where they are ``missing`` ones."""
+    """A table with nulls for words that are in ``missing``."""
     missing = pyarrow.array(missing)
     for i, (name, column) in enumerate(zip(table.schema.names, table.columns)):
         if pyarrow.types.is_string(column.type):
@@ -440,12 +446,12 @@ def _with_gaps(table, missing):
 
 
 def _reader(kind):
-    """What reads words as numbers or dates, whichever ``kind`` is, and the type of Arrow that holds them."""
+    """Function that reads words as ``kind``, None if nothing can, and the Arrow type of its results."""
     if pyarrow.types.is_floating(kind):
         return _number, pyarrow.float64()
     if pyarrow.types.is_boolean(kind):
         return _truth, pyarrow.bool_()
-    if pyarrow.types.is_date(kind) or pyarrow.types.is_timestamp(kind):  # those with a zone are words
+    if pyarrow.types.is_date(kind) or pyarrow.types.is_timestamp(kind):  # those with a time zone are words
         return partial(read_date, form=None), pyarrow.timestamp("us")
     return None, pyarrow.string()
 
@@ -455,21 +461,21 @@ def _has_zone(kind):
 
 
 def _truth(word):
-    """A word as a boolean, as pyarrow has it."""
+    """A word as a boolean, as pyarrow reads it."""
     if word not in _DIGIT_OF:
         raise ValueError(word)
     return _DIGIT_OF[word] == "1"
 
 
 def _number(word):
-    """A word as a number, as pyarrow has it: without underscores."""
+    """A word as a number, as pyarrow reads it: without underscores."""
     if "_" in word:
         raise ValueError(word)
     return float(word)
 
 
 def _value(word, read):
-    """What a word stands for; None for a missing one."""
+    """The value of a word; None for a missing one."""
     return None if word is None or word.lstrip(" ") in _ARE_MISSING else read(word)
 
 
@@ -480,7 +486,7 @@ def _n_readable(words, read):
         if word not in known:
             try:
                 _value(word, read)
-            except (ValueError, TypeError):  # TypeError: nothing can
+            except (ValueError, TypeError):  # TypeError: ``read`` is None
                 return n
             known.add(word)
     return len(words)

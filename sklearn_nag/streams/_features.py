@@ -1,4 +1,4 @@
-"""What a table becomes: features, targets and weights, as arrays."""
+"""Features, targets and weights of tables, as arrays."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from ..preprocessing._words import Coded, hashed_rows
 from ._csv import EXACT, check_exact
 from ._sources import check_names, pyarrow
 
-FEW_OTHERS = 0.01  # of the words of a batch, that are no numbers where a column was meant to hold numbers
-_PANDAS_INDEX = re.compile(r"__index_level_\d+__")  # what pandas calls an index without a name in a file
+FEW_OTHERS = 0.01  # largest share of other words in a batch of a column meant for numbers
+_PANDAS_INDEX = re.compile(r"__index_level_\d+__")  # name that pandas gives an unnamed index in a file
 
 
 class Place(NamedTuple):
-    """Where rows are from: a file or a table, as errors call it, and the number of each of them in it, from 0 on."""
+    """Origin of rows: the file or table, for errors, and each row's number in it, from 0."""
 
     where: object
     numbers: np.ndarray
 
     def of_first_missing(self, column):
-        """Where the first missing value of a column is."""
+        """Place of the first missing value of a column, for messages."""
         return f"{self.where}, data row {self.numbers[int(np.argmax(_gaps(column)))] + 1}"
 
 
 class TableReader:
-    """Makes ``(X, y)`` or ``(X, y, sample_weight)`` of record batches; parameters are as for `read_batches`.
+    """Makes ``(X, y)`` or ``(X, y, sample_weight)`` of record batches; parameters as for `read_batches`.
 
-    With ``drop`` rows without a target are left out, ``n_left_out`` of the last rows read.
+    ``drop`` leaves out rows without a target; ``n_left_out`` counts them since `rows` last began.
     """
 
     def __init__(self, target, columns, sample_weight, n_hashed, transformer, frames, drop, takes_any=False, words=()):
@@ -44,36 +44,36 @@ class TableReader:
         self.needed = [*self.targets, *([] if sample_weight is None else [sample_weight])]
         self.transformer, self.frames, self.drop, self.n_left_out = transformer, frames, drop, 0
         self.takes_any = takes_any  # whether later tables may have other features
-        self.seen: set[str] = set()  # columns with so many words that they were looked at
-        self.words = words  # are features, though an index of pandas
-        self.mixed = set(words)  # columns of numbers that a few words have made words of, or are known to hold words
+        self.seen: set[str] = set()  # columns whose words were checked for texts
+        self.words = words  # features even if they are a pandas index
+        self.mixed = set(words)  # columns already warned about, or known to hold words
 
     def names(self):
         """Columns to read; None for all."""
         return None if self.columns is None else list(dict.fromkeys([*self.columns, *self.needed]))
 
     def is_word(self, name):
-        """Whether a column is a feature whose words are given by number."""
+        """Whether a column is a feature whose words may be dictionary-encoded."""
         return self.frames and name not in self.needed
 
     def rows(self, tables, batch_size):
-        """Features, targets and, where there is a column of them, weights of at most ``batch_size`` rows each.
+        """Yield features, targets and, with a ``sample_weight``, weights, of at most ``batch_size`` rows.
 
-        The first table settles which columns are features, in which order, and which hold words.
-        ``tables`` are pairs of what to call one in an error, and the table.
+        ``tables`` yields pairs of a name for errors and a table. The first table determines which columns are features,
+        their order, and which hold words.
         """
         schema, features, words, file, n_rows, self.n_left_out = None, None, {}, None, 0, 0
         for where, table in tables:
-            if table.num_rows == 0:  # types of columns without values say nothing
+            if table.num_rows == 0:  # types of columns without values mean nothing
                 continue
-            if where != file and isinstance(where, Path):  # rows of other tables are counted through all of them
+            if where != file and isinstance(where, Path):  # other tables are counted as one
                 file, n_rows = where, 0
             if schema is None or not table.schema.equals(schema, check_metadata=True):
                 found = self._features(where, table.schema)
                 features = found if features is None or self.takes_any else features
                 _check_layout(where, table.schema, found, features)
                 _check_words(where, table, () if self.frames else features, words)
-                if schema is None or self.frames:  # others may have no words by chance
+                if schema is None or self.frames:  # otherwise keep the first: later ones may lack words by chance
                     schema = table.schema
             for start in range(0, table.num_rows, batch_size):
                 rows = table.slice(start, batch_size)
@@ -88,7 +88,7 @@ class TableReader:
             n_rows += table.num_rows
 
     def _features(self, where, schema):
-        """Names of the columns of one table that are features."""
+        """Names of a table's feature columns."""
         names = schema.names
         check_names(names, self.needed, where)
         if self.columns is not None:
@@ -108,7 +108,7 @@ class TableReader:
         if self.frames:
             return _with_codes(table)
         if self.transformer is not None:
-            named = _index_of_pandas(table.schema).intersection(table.schema.names)  # columns here, and not the index
+            named = _index_of_pandas(table.schema).intersection(table.schema.names)  # features here, not the index
             return self.transformer.transform(table.to_pandas(ignore_metadata=bool(named)))
         columns = read_table(table).columns
         words = [column for column in columns if holds_words.get(column.name)]
@@ -116,14 +116,14 @@ class TableReader:
         X = side_by_side([_numbers(column.values, column.name, place) for column in numbers], table.num_rows)
         if not words:
             return X
-        codes, coded = zip(*(column.coded() for column in words))  # words of a dictionary that no row has are left out
+        codes, coded = zip(*(column.coded() for column in words))  # leaves out dictionary words that no row has
         for column, own in zip(words, coded):
             self._look_at(column.name, [word for word in own if word is not None])
         names = [column.name for column in words]
         return joined([X, hashed_rows(Coded(codes, coded, table.num_rows), names, self.n_hashed)])
 
     def _look_at(self, name, words):
-        """Warn where the words of a column, as one batch has them, are texts, or were meant to be numbers."""
+        """Warn if a column's words in one batch are texts, or were meant as numbers."""
         if len(words) <= MOST_WORDS:
             return
         if name not in self.seen:
@@ -141,7 +141,7 @@ class TableReader:
 
 
 def _few_that_are_no_numbers(words):
-    """Words that are no numbers, where few are none, if any."""
+    """Words that are not numbers, if few; otherwise none."""
     others: list[str] = []
     for word in words:
         try:
@@ -154,7 +154,7 @@ def _few_that_are_no_numbers(words):
 
 
 def _warn_of_text(name, words):
-    """Warn where words are texts."""
+    """Warn if words are texts."""
     if sum(len(word.split()) for word in words) >= WORDS_OF_TEXT * len(words):
         warnings.warn(
             f"column {name!r} holds texts, and each whole text is hashed as one word, which says little about other "
@@ -166,7 +166,7 @@ def _warn_of_text(name, words):
 
 
 def _with_codes(table):
-    """A table whose words are numbered, which whoever reads it then need not do."""
+    """A record batch with words dictionary-encoded, to save later steps the work."""
     is_plain = [_holds_words(kind) and not pyarrow.types.is_dictionary(kind) for kind in table.schema.types]
     columns = [column.dictionary_encode() if plain else column for column, plain in zip(table.columns, is_plain)]
     batch = pyarrow.RecordBatch.from_arrays(columns, names=table.schema.names)
@@ -174,14 +174,14 @@ def _with_codes(table):
 
 
 def _index_of_pandas(schema):
-    """Columns that are the index of a frame of pandas: by its metadata, or by their names where these are lost."""
+    """Columns that are the index of a pandas frame, by its metadata, or by name if that is lost."""
     index = (schema.pandas_metadata or {}).get("index_columns", [])
     unnamed = filter(_PANDAS_INDEX.fullmatch, schema.names)
-    return {*unnamed, *(name for name in index if isinstance(name, str))}  # an index that counts rows is a dict
+    return {*unnamed, *(name for name in index if isinstance(name, str))}  # a range index is a dict
 
 
 def _check_layout(where, schema, found, features):
-    """Raise unless a table whose own features are ``found`` has the ``features`` of the first one, in any order."""
+    """Raise unless a table with features ``found`` has the ``features`` of the first, in any order."""
     check_names(schema.names, features, where)
     known = set(features)
     for name in found:
@@ -193,14 +193,14 @@ def _check_layout(where, schema, found, features):
 
 
 def _check_words(where, table, names, words, are_targets=False):
-    """Raise unless the same columns hold words as before; ``words`` says which do, and is filled by the first table."""
+    """Raise unless the same columns hold words as in the first table, which fills ``words``."""
     types = pyarrow.types
     for name in names:
         kind = table.schema.field(name).type
-        if are_targets and types.is_dictionary(kind):  # targets are taken as what they stand for
+        if are_targets and types.is_dictionary(kind):  # targets are decoded
             kind = kind.value_type
-        may_lack = words.get(name) and types.is_floating(kind) and not are_targets  # as pandas has missing words
-        if types.is_null(kind) or (may_lack and _gaps(table.column(name)).all()):  # of which nothing is there
+        may_lack = words.get(name) and types.is_floating(kind) and not are_targets  # missing words in pandas
+        if types.is_null(kind) or (may_lack and _gaps(table.column(name)).all()):  # all values are missing
             continue
         holds = _holds_words(kind)
         if words.setdefault(name, holds) != holds:
@@ -209,12 +209,12 @@ def _check_words(where, table, names, words, are_targets=False):
 
 
 def _gaps(column):
-    """Which values are missing: NaN is none, in Arrow a value."""
+    """Mask of missing values, including NaN, which is a value in Arrow."""
     return column.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)
 
 
 def _holds_words(kind):
-    """Whether a type is of words, as files have them: "9:30" would be another one, once it has been read as a time."""
+    """Whether a type is of words as files write them; not times, as "9:30" read as a time would be another word."""
     types = pyarrow.types
     return types.is_dictionary(kind) or (kind_in_arrow(kind) == WORDS and not types.is_time(kind))
 
@@ -243,7 +243,7 @@ def _numbers(column, name, place, are_weights=False):
 
 
 def _decoded(table, name):
-    """A column as what it stands for, some of which may be missing."""
+    """A column with its dictionary decoded; values may be missing."""
     types, column = pyarrow.types, table.column(name)
     if not types.is_dictionary(column.type):
         return column
@@ -252,7 +252,7 @@ def _decoded(table, name):
 
 
 def _target(column, name, place):
-    """The target as numbers, or as words."""
+    """The target as numbers or words."""
     if _gaps(column).any():
         raise ValueError(
             f"the target {name!r} has missing values in {place.of_first_missing(column)}: leave these rows out."
@@ -273,7 +273,7 @@ def _target(column, name, place):
 
 
 def _side_by_side(targets, names, place):
-    """Several targets as columns of one array, of which each is what it was."""
+    """Several targets as columns of one array; raise if this would change a value."""
     are_words = [y.dtype.kind == "U" for y in targets]
     if any(are_words) and not all(are_words):
         words, numbers = names[are_words.index(True)], names[are_words.index(False)]
@@ -283,13 +283,13 @@ def _side_by_side(targets, names, place):
         )
     columns = np.column_stack(targets)
     for y, column, name in zip(targets, columns.T, names):
-        if y.dtype.kind in "iu" and columns.dtype.kind == "f":  # as beside floats
+        if y.dtype.kind in "iu" and columns.dtype.kind == "f":  # integers next to floats
             _check_exact(y, column, name, place)
     return columns
 
 
 def _check_exact(values, y, name, place):
-    """Raise for a whole number of the target's ``values`` that is another one in ``y``, as float64."""
+    """Raise for a whole number in ``values`` that differs from its float64 in ``y``."""
     for i in np.flatnonzero(np.abs(y) >= EXACT):
         value = values[i]
         what = f"{place.where}, data row {place.numbers[i] + 1}, has the target {name!r}"

@@ -1,4 +1,4 @@
-"""Training from a stream, in one call that can be killed and started again."""
+"""Training from a stream, in one call that can be killed and restarted."""
 
 from __future__ import annotations
 
@@ -34,25 +34,25 @@ from ._whole import check_writable, clear_beside, write_whole
 
 Model = TypeVar("Model", bound=BaseEstimator)
 
-_MOST_ROWS = 2**16  # of a batch that is learnt in one call
-_WORTH_A_THREAD = 256  # rows of a batch, from which on a thread of its own prepares it
-_SHORT = reprlib.Repr()  # shows long lists of files or columns in part
+_MOST_ROWS = 2**16  # most rows of a batch learnt in one call
+_WORTH_A_THREAD = 256  # rows from which on a separate thread prepares a batch
+_SHORT = reprlib.Repr()  # abbreviates long lists of files or columns
 _SHORT.maxlist, _SHORT.maxtuple, _SHORT.maxstring = 10, 10, 60
 
 
 class Checkpoint(NamedTuple):
-    """What a run needs to go on.
+    """State that a run needs to resume.
 
     Attributes
     ----------
     settings : dict
-        What the result depends on, beside the rows: values that can be read, and a `Digest` of each other one.
+        What the result depends on, besides the rows: readable values, and a `Digest` of each other one.
     n_rows : int
         Rows learnt, over all passes.
     done : bool
         Whether the last pass has ended.
     estimator : estimator
-        What has been learnt.
+        The estimator as trained so far.
     """
 
     settings: dict
@@ -176,7 +176,7 @@ def fit_stream(
             "random_state": int(random_state),
             **of_batches,
         })  # fmt: skip
-        if not (batch_size is None or pipeline.learns_by_row or shuffle_buffer):  # batches that are shuffled are joined
+        if not (batch_size is None or pipeline.learns_by_row or shuffle_buffer):  # shuffling joins batches
             settings[BATCH_SIZE] = batch_size
         clear_beside(path)
         if os.path.exists(path):
@@ -231,10 +231,10 @@ def fit_stream(
 
 
 class _Learning:
-    """Learns batches, one after another; prepares one in a thread of its own while the one before is learnt.
+    """Learns batches in order, and prepares each in a separate thread while the one before is learnt.
 
-    The first one, and small ones, which are not worth it, are prepared and learnt here. So are all where a batch may
-    change when the next one is read, and where there is nothing to prepare. ``bar`` shows what has been learnt.
+    The calling thread prepares the first batch and small ones, and all if a batch may change when the next is read, or
+    if there is nothing to prepare. ``bar`` shows the rows learnt.
     """
 
     def __init__(self, pipeline, classes, batches, bar):
@@ -245,7 +245,7 @@ class _Learning:
         self.has_begun, self.waiting = False, None
 
     def reading(self, batches):
-        """The batches; where reading them fails, what was given before is learnt first, as its errors come first."""
+        """Yield the batches; if reading fails, learn the waiting batch first, so that its errors come first."""
         try:
             yield from batches
         except Exception:
@@ -253,7 +253,7 @@ class _Learning:
             raise
 
     def give(self, X, y, weight, n_before):
-        """Learn a batch that comes after ``n_before`` rows: now, or when the next one is given, or at `finish`."""
+        """Learn a batch that follows ``n_before`` rows: now, at the next call, or at `finish`."""
         if self.aside is None or not self.has_begun or len(y) < _WORTH_A_THREAD:
             self.finish()
             self._learn(lambda: self.pipeline.prepare(X, weight), y, weight, n_before)
@@ -264,7 +264,7 @@ class _Learning:
         self.waiting = partial(self.aside.result, prepared), y, weight, n_before
 
     def finish(self):
-        """Learn what has not been learnt yet."""
+        """Learn the batch that is waiting, if any."""
         if self.waiting is not None:
             waiting, self.waiting = self.waiting, None
             self._learn(*waiting)
@@ -275,7 +275,7 @@ class _Learning:
             self.aside.close()
 
     def _prepare(self, X, weight):
-        """Rows for the learner, by the settings of the thread that learns."""
+        """Rows for the learner, under the configuration of the thread that learns."""
         with config_context(**self.config):
             return self.context.run(self.pipeline.prepare, X, weight)
 
@@ -287,7 +287,7 @@ class _Learning:
             self.pipeline.tell_learner()
             learner.partial_fit(rows, y, **options)
         except ValueError as error:
-            if not isinstance(error, TypeError):  # as errors of parameters are, which no row is to blame for
+            if not isinstance(error, TypeError):  # parameter errors are both, and no row causes them
                 error.add_note(f"This is of a batch of {len(y)} rows after the first {n_before}.")
             raise
         self.bar.show(len(y), learner.progressive_loss_ if isinstance(learner, OnlineLinear) else None)
@@ -297,7 +297,7 @@ class _Learning:
 
 
 def _shuffled(batches, n_buffer, seed):
-    """Batches as they come; or blocks of ``n_buffer`` rows, however the stream is cut, each in an order of its own."""
+    """Batches as they come, or shuffled blocks of ``n_buffer`` rows, however the stream is cut."""
     cut = cut_batches(batches, None, None, n_buffer or _MOST_ROWS)
     if n_buffer == 0:
         yield from cut
@@ -308,7 +308,7 @@ def _shuffled(batches, n_buffer, seed):
 
 
 def _blocks(batches, n_rows, are_lasting):
-    """Batches joined, and cut, to ``n_rows`` rows each, but for the last; copied unless they ``are_lasting``."""
+    """Join and cut batches to ``n_rows`` rows, except the last; copy waiting ones unless they ``are_lasting``."""
     waiting, n_waiting = [], 0
     for batch in batches:
         while n_waiting + len(batch[1]) >= n_rows:
@@ -341,11 +341,11 @@ def _join(batches):
 
 
 class Digest(str):
-    """A hash, for a setting that is compared and cannot be shown."""
+    """A hash of a setting that is compared but cannot be shown."""
 
 
 def _settings(pipeline, others):
-    """What a checkpoint compares: the estimator before it learns, and ``others``."""
+    """Settings that a checkpoint compares: the estimator before training, and ``others``."""
     parameters = {f"parameter {name}": value for name, value in pipeline.learner.get_params(deep=False).items()}
     settings = {
         "estimator": repr(type(pipeline.estimator)),
@@ -360,10 +360,10 @@ def _settings(pipeline, others):
 
 
 def _comparable(name, value):
-    """A setting as it is where it can be shown, or its hash, which is the same in other processes."""
+    """A setting if it can be shown; otherwise its hash, which is the same in other processes."""
     if _is_plain(value):
         return value
-    try:  # of what a pickle gives back: what is fitted here and what was saved and loaded lie in memory in other ways
+    try:  # hash a pickled copy: objects fitted here and objects loaded from a file differ in memory layout
         return Digest(joblib.hash(pickle.loads(pickle.dumps(value, protocol=5))))
     except Exception as error:
         raise ValueError(f"checkpoint needs settings that can be pickled; {name} cannot: {error}.") from error
@@ -372,7 +372,7 @@ def _comparable(name, value):
 def _is_plain(value):
     if isinstance(value, list | tuple):
         return all(map(_is_plain, value))
-    return value is None or (isinstance(value, bool | int | float | str) and value == value)  # NaN is equal by its hash
+    return value is None or (isinstance(value, bool | int | float | str) and value == value)  # NaN is compared by hash
 
 
 class _Hashing:
@@ -387,7 +387,7 @@ class _Hashing:
 
 
 def _save(path, checkpoint):
-    """Write a checkpoint: a pickle, and its SHA-256 behind it."""
+    """Write a checkpoint: a pickle followed by its SHA-256."""
 
     def write(file):
         hashing = _Hashing(file)
@@ -398,8 +398,8 @@ def _save(path, checkpoint):
 
 
 def _load(path, settings, may_differ=()):
-    """Read a checkpoint; raise for a damaged one, and for one of another run, but for settings that may differ."""
-    if not path.is_file():  # to read a pipe would take for ever
+    """Read a checkpoint; raise if it is damaged, or of another run by settings not in ``may_differ``."""
+    if not path.is_file():  # reading a pipe would never end
         raise ValueError(f"{path} is not a checkpoint: it is a folder, or not a regular file.")
     content = memoryview(path.read_bytes())
     n_digest = hashlib.sha256().digest_size
@@ -411,7 +411,7 @@ def _load(path, settings, may_differ=()):
         before = dict(saved.settings)
     except Exception as error:  # pickles raise all kinds
         raise ValueError(f"{path} is not a checkpoint, or is damaged: {error}.") from error
-    if BATCH_SIZE not in before:  # as in checkpoints of earlier versions
+    if BATCH_SIZE not in before:  # checkpoints of earlier versions lack it
         may_differ = {BATCH_SIZE, *may_differ}
     differ = [name for name in {**before, **settings} if before.get(name) != settings.get(name)]
     for name in (name for name in differ if name not in may_differ):
@@ -436,11 +436,11 @@ class Silent:
         """Count rows."""
 
     def close(self):
-        """Leave the line."""
+        """Close the bar."""
 
 
 class TqdmBar:
-    """Rows, rows a second and the progressive loss, on standard error."""
+    """Shows rows, rows a second and the progressive loss on standard error."""
 
     def __init__(self, total):
         from tqdm import tqdm
@@ -454,12 +454,12 @@ class TqdmBar:
         self.bar.update(n_rows)
 
     def close(self):
-        """Leave the line."""
+        """Close the bar."""
         self.bar.close()
 
 
 class RichBar:
-    """What `TqdmBar` shows, by rich."""
+    """Shows the same as `TqdmBar`, by rich."""
 
     def __init__(self, total):
         from rich.console import Console
@@ -480,7 +480,7 @@ class RichBar:
             self.bar.update(self.task, speed=f"{task.completed / task.elapsed:,.0f} rows/s")
 
     def close(self):
-        """Leave the line."""
+        """Close the bar."""
         self.bar.stop()
 
 
@@ -489,7 +489,7 @@ def _of_loss(loss):
 
 
 def progress_bar(progress, total):
-    """Bar as ``progress`` says: True, False, or "auto" for where there is a terminal and tqdm or rich is installed."""
+    """Bar for ``progress``: True, False, or "auto" for one if there are a terminal and tqdm or rich."""
     if progress is False or (progress == "auto" and not sys.stderr.isatty()):
         return Silent()
     for bar in (TqdmBar, RichBar):

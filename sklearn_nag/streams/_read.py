@@ -32,17 +32,17 @@ from ._sources import (
     without_views,
 )
 
-ROWS_SHOWN = 100_000  # by which it is decided what columns are
+ROWS_SHOWN = 100_000  # first rows that determine what columns are
 _BYTES_SHOWN = 2**26
-TARGETS_ALONE: list = []  # this very list, as ``columns``
+TARGETS_ALONE: list = []  # as ``columns``; compared by identity
 SIZES, BATCH_SIZE = "sizes of files", "batch_size"  # names of settings
 _SVMLIGHT_BLOCK = 2**21  # bytes
-_MOST_BYTES = 2**30  # of a row; pyarrow counts those of a block in 32 bits
-_AT_CLOSE = 0.1  # seconds in which a file that does not stall is read on to the end of a batch
+_MOST_BYTES = 2**30  # largest limit of a row; pyarrow counts the bytes of a block in 32 bits
+_AT_CLOSE = 0.1  # seconds in which a file that does not stall can finish a batch
 
 
 class IfThere(list):
-    """Names of columns, as ``words``, that a source may lack."""
+    """Names of columns for ``words`` that a source may lack."""
 
 
 class Batches:
@@ -138,7 +138,7 @@ class Batches:
         return self._prepared(self.head(n_rows), learner, options)
 
     def _prepared(self, first, learner, options):
-        """As `prepare`, by a ``first`` table."""
+        """Same as `prepare`, from a ``first`` table."""
         pipeline = prepare(first, learner, **options)
         features = set(first.schema.names)
         unused = [name for name in self._names() if name not in features]
@@ -303,7 +303,7 @@ def read_batches(
         "target": target, "columns": columns, "sample_weight": sample_weight, "n_hashed": n_hashed,
         "transformer": transformer, "frames": frames, "delimiter": delimiter, "encoding": encoding,
         "n_features": n_features, "zero_based": zero_based, "words": sorted(words) or None,
-        **({} if mismatch == "raise" else {"mismatch": mismatch}),  # which checkpoints of earlier versions have not
+        **({} if mismatch == "raise" else {"mismatch": mismatch}),  # checkpoints of earlier versions lack it
         BATCH_SIZE: int(batch_size),
     }  # fmt: skip
     formats = {format_of(path) for path in paths or ()}
@@ -321,7 +321,7 @@ def read_batches(
         return _of_files(paths, lines, lambda: lines.rows(batch_size), settings)
     reader = TableReader(target, columns, sample_weight, n_hashed, transformer, frames, drop, mismatch == "fill", words)
     if paths is None:
-        checked = () if columns is not None else needed  # others are not there to be seen
+        checked = () if columns is not None else needed  # with ``columns``, the others cannot be seen
         n_rows = len(source) if hasattr(source, "__len__") and hasattr(source, "columns") else None
         return Batches(
             lambda: reader.rows(_tables_of_object(source, reader, checked, batch_size), batch_size), n_rows,
@@ -340,7 +340,7 @@ def read_batches(
 
 
 def _of_files(paths, reader, rows, settings, names=None, n_rows=None):
-    """`Batches` of rows of files, which are read ahead; the ``reader`` knows how many were left out."""
+    """`Batches` of rows of files, read ahead; the ``reader`` counts rows left out."""
     are_files = all(path.is_file() for path in paths)  # no pipes
     return Batches(
         lambda: _read_ahead(rows()), n_rows, are_files, settings, names, lambda: reader.n_left_out, lasting=True
@@ -348,13 +348,13 @@ def _of_files(paths, reader, rows, settings, names=None, n_rows=None):
 
 
 def _begins_anew(source):
-    """Whether an object gives its rows again when it is asked again."""
+    """Whether an object gives its rows again at each iteration."""
     is_used_up = hasattr(source, "__next__") and not hasattr(source, "collect_batches")
-    return not (is_used_up or hasattr(source, "read_next_batch"))  # of a RecordBatchReader
+    return not (is_used_up or hasattr(source, "read_next_batch"))  # a RecordBatchReader
 
 
 def _tables_of_object(source, reader, needed, batch_size):
-    """Tables of an object, and what messages call them; the first one must have the columns ``needed``."""
+    """Yield names for messages and tables of an object; the first must have the columns ``needed``."""
     for number, table in enumerate(object_tables(source, reader.names(), batch_size)):
         if number == 0:
             check_names(table.schema.names, needed, "the first table")
@@ -362,7 +362,7 @@ def _tables_of_object(source, reader, needed, batch_size):
 
 
 def _tables_of_parquet(paths, reader, needed, batch_size):
-    """Tables of files, and their paths; the first file must have the columns ``needed``."""
+    """Yield paths and tables of Parquet files; the first must have the columns ``needed``."""
     if needed:
         check_names(parquet_footer(paths[0])[0], needed, paths[0])
     for path in paths:
@@ -371,7 +371,7 @@ def _tables_of_parquet(paths, reader, needed, batch_size):
 
 
 def _tables_of_csv(paths, reader, needed, words, form):
-    """As `_tables_of_parquet`; ``words`` are the names of columns that hold words, to which those found are added."""
+    """Same as `_tables_of_parquet` for CSV files; adds columns found to hold words to ``words``."""
     for path in paths:
         is_first = path == paths[0]
         may_lack = reader.targets if reader.drop and not is_first else ()
@@ -383,7 +383,7 @@ def _tables_of_csv(paths, reader, needed, words, form):
 
 
 class _SvmlightReader:
-    """Rows of svmlight files; ``n_left_out`` of them had no target, since the last iteration began."""
+    """Rows of svmlight files; ``n_left_out`` counts those without a target since iteration began."""
 
     def __init__(self, paths, n_features, zero_based, drop, max_row_bytes):
         self.paths, self.n_features, self.zero_based = paths, n_features, zero_based
@@ -399,14 +399,14 @@ class _SvmlightReader:
         X, y = load_svmlight_file(io.BytesIO(text), n_features=self.n_features, zero_based=self.zero_based)
         _check_svmlight_targets(text, y)
         there = ~np.isnan(y)
-        if not self.drop or there.all():  # it is learners that refuse NaN; who predicts needs no target
+        if not self.drop or there.all():  # NaN may stay: learners refuse it, and prediction needs no target
             return X, y
         self.n_left_out += int(len(y) - there.sum())
         return X[there], y[there]
 
 
 def _check_svmlight_targets(text, y):
-    """Raise for targets of lines of svmlight that are infinite, or whole numbers that float64 does not have."""
+    """Raise for svmlight targets that are infinite, or whole numbers that float64 does not hold."""
     if np.isinf(y).any():
         raise ValueError("the target is infinite: targets must be finite")
     large = np.flatnonzero(np.abs(y) >= EXACT)
@@ -421,7 +421,7 @@ def _check_svmlight_targets(text, y):
 
 
 def check_encoding(encoding):
-    """Raise unless Python knows an encoding of text by this name."""
+    """Raise unless Python knows an encoding of this name."""
     try:
         "".encode(encoding)
     except (LookupError, TypeError, ValueError):
@@ -431,7 +431,7 @@ def check_encoding(encoding):
 
 
 def _check_target(target, sample_weight):
-    """Raise unless the target is a name, a list of names, or None, and the weights are another column, or None."""
+    """Raise unless the target is a name, names or None, and the weights another column or None."""
     if sample_weight is not None and not isinstance(sample_weight, str):
         raise TypeError(f"sample_weight is {sample_weight!r}; it must be the name of a column, or None.")
     names = [] if target is None else [target] if isinstance(target, str) else target
@@ -445,7 +445,7 @@ def _check_target(target, sample_weight):
 
 
 def _check_transformer(transformer, frames):
-    """Raise unless it is None, or fitted and to be used here."""
+    """Raise unless ``transformer`` is None, or is fitted and used without ``frames``."""
     if not (transformer is None or callable(getattr(transformer, "transform", None))):
         raise TypeError(f"transformer is {transformer!r:.80}; it must be a fitted transformer, or None.")
     if hasattr(transformer, "fit"):
@@ -455,13 +455,13 @@ def _check_transformer(transformer, frames):
 
 
 def _check_words(words):
-    """Raise unless these are names of columns."""
+    """Raise unless ``words`` are names of columns."""
     if isinstance(words, str) or not all(isinstance(name, str) for name in words):
         raise TypeError(f"words is {words!r}; it must be a list of names of columns.")
 
 
 def _check_delimiter(delimiter):
-    """Raise unless fields of CSV files may be separated by it, or it is None."""
+    """Raise unless ``delimiter`` can separate fields of CSV files, or is None."""
     can_separate = isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii()
     if not (delimiter is None or (can_separate and delimiter not in '"\r\n')):
         raise ValueError(
@@ -470,7 +470,7 @@ def _check_delimiter(delimiter):
 
 
 def _checked_columns(columns, target, sample_weight):
-    """The names of features as a list; raise where they cannot be."""
+    """Names of features as a list; raise if they are invalid."""
     if isinstance(columns, str) or not isinstance(columns, Iterable):
         raise ValueError(f"columns is {columns!r}; it must be a list of names, such as [{str(columns)!r}].")
     columns = list(columns)
@@ -488,10 +488,10 @@ def _checked_columns(columns, target, sample_weight):
 
 
 def _read_ahead(batches):
-    """The same batches, of which a thread reads the next two while one is learnt.
+    """Yield the batches, while a thread reads the next two.
 
-    With one alone, threads wait for each other at each batch, at half of their speed. Whoever is interrupted while
-    waiting does not wait for the file, which may have stalled.
+    With only one ahead, the threads wait for each other at each batch, at half their speed. An interrupt need not wait
+    for a stalled file.
     """
     reader = Aside()
     coming = deque(reader.submit(next, batches, None) for _ in range(2))

@@ -1,7 +1,4 @@
-"""Where tables come from: files of several formats, Arrow streams, lazy frames and iterables of frames.
-
-Tables become `pyarrow.RecordBatch` objects, one at a time.
-"""
+"""Record batches from files of several formats, Arrow streams, lazy frames and iterables of frames, one at a time."""
 
 from __future__ import annotations
 
@@ -34,18 +31,18 @@ FORMATS = {
     ".libsvm": "svmlight",
 }
 _OPEN = {".gz": gzip.open, ".bz2": bz2.open}
-PACKINGS = {".gz": "gzip", ".bz2": "bz2", "": None}  # as pyarrow calls it
-_PARTS = "compute", "csv", "parquet"  # of pyarrow, which are not imported with it
-_MOST_NAMES = 100  # of columns, that an error shows
-_MOST_OF_DICTIONARY = 2**16  # bytes of the words of a column, in a group of rows, up to which they are read by number
-_PARQUET_BUFFER = 2**16  # bytes of each column that are read at a time; without, all of a row group
+PACKINGS = {".gz": "gzip", ".bz2": "bz2", "": None}  # names that pyarrow uses
+_PARTS = "compute", "csv", "parquet"  # submodules that pyarrow does not import itself
+_MOST_NAMES = 100  # most column names that an error shows
+_MOST_OF_DICTIONARY = 2**16  # bytes up to which a column's dictionary in a row group counts as small
+_PARQUET_BUFFER = 2**16  # bytes of each column read at a time; otherwise a whole row group
 
 
 class _Pyarrow:
-    """As the package pyarrow, which is imported when something of it is asked for."""
+    """Stand-in for the package pyarrow, which it imports on first use."""
 
     def __getattr__(self, name):
-        if name.startswith("__"):  # by which others ask what it is
+        if name.startswith("__"):  # asked for by introspection
             raise AttributeError(name)
         package = needed("pyarrow", "streams", "tables need")
         return import_module(f"pyarrow.{name}") if name in _PARTS else getattr(package, name)
@@ -55,7 +52,7 @@ pyarrow: Any = _Pyarrow()
 
 
 def find_paths(source):
-    """Paths that a path, a glob or a list of them stands for; None where ``source`` is something else."""
+    """Paths for a path, a glob or a list of them; None if ``source`` is something else."""
     if isinstance(source, str | os.PathLike):
         source = [source]
     if not (isinstance(source, list | tuple) and source and all(isinstance(p, str | os.PathLike) for p in source)):
@@ -70,7 +67,7 @@ def find_paths(source):
 
 
 def suffixes(path):
-    """The suffix that says the format of a file, and that of its packing or "", both in lower case."""
+    """Suffixes of a file's format and compression (or ""), in lower case."""
     *_, last = suffixes = ["", *map(str.lower, path.suffixes)]
     return (suffixes[-2], last) if last in _OPEN else (last, "")
 
@@ -87,11 +84,11 @@ def format_of(path):
 
 @contextlib.contextmanager
 def naming(path):
-    """Raise errors of a reader as ValueError that names the file, but those that name it already."""
+    """Raise a reader's errors as ValueError that names the file, unless they name it already."""
     try:
         yield
     except (ValueError, OSError, EOFError, OverflowError, zlib.error) as error:
-        if getattr(error, "filename", None) is not None:  # it is not there, or may not be read
+        if getattr(error, "filename", None) is not None:  # the file is missing or may not be read
             raise
         raise ValueError(f"{path} cannot be read: {str(error).rstrip('.')}.") from error
 
@@ -100,9 +97,9 @@ def naming(path):
 
 
 def parquet_tables(path, columns, batch_size, is_word=None):
-    """Record batches of a Parquet file, read one at a time, of these ``columns``, None for all.
+    """Yield record batches of a Parquet file, of ``columns``, or all if None.
 
-    Words of columns for whose names ``is_word`` is true may come by number, as a dictionary of Arrow.
+    Words may be dictionary-encoded in columns for whose name ``is_word`` is true.
     """
     options = {"buffer_size": _PARQUET_BUFFER, "pre_buffer": False}
     with naming(path):
@@ -110,7 +107,7 @@ def parquet_tables(path, columns, batch_size, is_word=None):
     with file:
         check_names(file.schema_arrow.names, columns, path)
         numbered = [] if is_word is None else _numbered(file, columns, batch_size, is_word)
-        # One thread reads while another learns; more of them for the columns would be in the way of both.
+        # One thread reads while another learns; more threads for the columns would hinder both.
         how = {"batch_size": batch_size, "columns": columns, "use_threads": False}
         if not numbered:
             with naming(path):
@@ -122,12 +119,12 @@ def parquet_tables(path, columns, batch_size, is_word=None):
 
 
 def _numbered(file, columns, batch_size, is_word):
-    """Names of the columns of a Parquet file whose words lie there by number, few of them, and may be read so."""
+    """Names of word columns with small dictionaries in a Parquet file that may be read encoded."""
     types, fields = pyarrow.types, file.schema_arrow
     fields = [field for field in fields if columns is None or field.name in columns]
     words = {field.name for field in fields if types.is_string(field.type) or types.is_large_string(field.type)}
     words = set(filter(is_word, words))
-    # Batches that have words by number end with a group of rows. Where they do so anyway, they stay as they are.
+    # Batches with dictionary-encoded words end with a row group. Where they do so anyway, they stay as they are.
     if not words or any(types.is_dictionary(field.type) for field in fields) or not file.metadata.num_row_groups:
         return []
     group = file.metadata.row_group(0)
@@ -138,13 +135,13 @@ def _numbered(file, columns, batch_size, is_word):
 
 
 def _size_of_dictionary(chunk):
-    """Bytes of the words of a column in a group of rows; 0 where it has no dictionary."""
+    """Bytes of a column's dictionary in a row group; 0 if it has none."""
     start = chunk.dictionary_page_offset
     return 0 if start is None or not chunk.has_dictionary_page else chunk.data_page_offset - start
 
 
 def _whole(batches, n_rows):
-    """Batches of so many rows each, but for the last, of such as end with groups of rows."""
+    """Join batches that end with row groups to ``n_rows`` rows each, except the last."""
     waiting, n_waiting = [], 0
     for batch in batches:
         while len(batch):
@@ -160,20 +157,20 @@ def _whole(batches, n_rows):
 
 
 def _one(batches):
-    """One record batch of several."""
+    """Join several record batches to one."""
     return batches[0] if len(batches) == 1 else join_tables(batches).combine_chunks().to_batches()[0]
 
 
 def parquet_footer(path):
-    """Names of all columns of a Parquet file, and number of its rows."""
+    """Names of all columns of a Parquet file, and its row count."""
     with naming(path), pyarrow.parquet.ParquetFile(path) as file:
         return file.schema_arrow.names, file.metadata.num_rows
 
 
 def join_frames(frames):
-    """One frame of pandas or polars, or table of Arrow, of several with the same columns, in the order of the first.
+    """Join frames of pandas or polars, or Arrow tables, with the same columns; the first gives their order.
 
-    Words stay words: categories of several frames are put together.
+    Words stay words: categories are united.
     """
     if len({type(frame).__module__.partition(".")[0] for frame in frames}) > 1:
         raise TypeError("batches are frames of several libraries, which cannot be joined.")
@@ -216,14 +213,14 @@ def _join_of_polars(frames):
         kinds = {frame.schema[name] for frame in frames}
         if len(kinds) > 1 and any(kind.base_type() in (pl.Categorical, pl.Enum) for kind in kinds):
             frames = [frame.with_columns(pl.col(name).cast(pl.String)) for frame in frames]
-    return pl.concat(frames, how="vertical_relaxed")  # numbers of several types are numbers
+    return pl.concat(frames, how="vertical_relaxed")  # joins numbers of several types
 
 
 def join_tables(tables):
-    """One table of Arrow of several; what some of them lack is missing there.
+    """Join Arrow tables; columns that some of them lack are missing there.
 
-    One that has no values becomes what another has there. Numbers of several types are integers or float64, and truths
-    among them 0 and 1; where some have words, or numbers stand beside dates, all become words.
+    A column without values takes the type it has elsewhere. Numbers of several types become integers or float64, and
+    booleans among them 0 and 1. If some hold words, or numbers meet dates, all become words.
     """
     tables = [pyarrow.Table.from_batches([t]) if isinstance(t, pyarrow.RecordBatch) else t for t in tables]
     known: dict[str, set] = {}
@@ -240,7 +237,7 @@ def join_tables(tables):
 
 
 def _joining(kinds):
-    """What makes columns of several types columns of one, a function of each; None where Arrow joins them by itself."""
+    """Function that converts columns of several types to one; None if Arrow joins them itself."""
     types, held = pyarrow.types, set(map(kind_in_arrow, kinds))
     if held == {NUMBERS}:
         are_whole = all(types.is_integer(kind) or types.is_boolean(kind) for kind in kinds)
@@ -259,7 +256,7 @@ def _joining(kinds):
 
 
 def check_names(names, columns, where):
-    """Raise unless each of ``columns``, or of the ``names`` of a table where it is None, is there once."""
+    """Raise unless each of ``columns`` (None for all ``names``) is in ``names`` exactly once."""
     counts = Counter(names)
     for name in counts if columns is None else columns:
         if name not in counts:
@@ -270,7 +267,7 @@ def check_names(names, columns, where):
 
 
 def _check_pandas(frame):
-    """Raise for a frame of pandas with several columns of one name, or complex numbers, which are not for Arrow."""
+    """Raise if a pandas frame has duplicate column names, or complex numbers, which Arrow lacks."""
     if not type(frame).__module__.startswith("pandas"):
         return
     names = [*getattr(frame, "columns", ())]
@@ -281,7 +278,7 @@ def _check_pandas(frame):
 
 
 def object_tables(source, columns, batch_size) -> Iterator:
-    """Record batches of an Arrow stream, a polars LazyFrame, a data frame, or an iterable of frames."""
+    """Yield record batches of an Arrow stream, a polars LazyFrame, a data frame, or an iterable of frames."""
     _check_pandas(source)
     if hasattr(source, "collect_batches"):  # a polars LazyFrame
         lazy = source if columns is None else source.select(columns)
@@ -309,7 +306,7 @@ def object_tables(source, columns, batch_size) -> Iterator:
 
 
 def without_views(batch):
-    """A record batch with strings in place of views of strings, as polars has them, of which Arrow takes no rows."""
+    """A record batch with strings for string views, which polars uses and Arrow cannot take rows of."""
     is_view = pyarrow.types.is_string_view
     if not any(is_view(field.type) for field in batch.schema):
         return batch
@@ -318,7 +315,7 @@ def without_views(batch):
 
 
 def object_names(source):
-    """Names of all columns of such a source; of an iterable, those of the first frame."""
+    """Names of all columns of a source; for an iterable, those of the first frame."""
     if hasattr(source, "collect_schema"):  # a polars LazyFrame
         return source.collect_schema().names()
     first = next(object_tables(source, None, 1), None)
@@ -329,7 +326,7 @@ def object_names(source):
 
 
 def svmlight_rows(path, block, max_row_bytes, load):
-    """What ``load`` makes of whole lines of a text file, plain or compressed, about ``block`` bytes at a time."""
+    """Yield ``load(text)`` for whole lines of a text file, maybe compressed, about ``block`` bytes each."""
     opener, n_lines = _OPEN.get(suffixes(path)[1], io.open), 0
     with naming(path), opener(path, "rb") as file:
         rows = WholeRows(file, max_row_bytes)
@@ -348,7 +345,7 @@ def svmlight_rows(path, block, max_row_bytes, load):
 
 
 def _tried(load, *lines):
-    """What ``load`` makes of lines, and None; or None, and its error."""
+    """Result of ``load`` for lines, and None; or None, and its error."""
     try:
         return load(b"\n".join(lines)), None
     except (ValueError, OverflowError) as error:

@@ -1,4 +1,4 @@
-"""Text files cut into blocks of whole rows, of which none may be longer than a limit."""
+"""Text files cut into blocks of whole rows, none longer than a limit."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ _LINE_END = 2  # bytes, at most
 
 
 class BadRow(ValueError):
-    """A row that cannot be read; says what it does, as in "opens a quote that is not closed"."""
+    """A row that cannot be read; its message is a predicate, such as "opens a quote that is not closed"."""
 
 
 class WholeRows:
-    """Rows of a text file, in blocks; here a row is a line, and what inherits may see it otherwise.
+    """Rows of a text file, in blocks; a row is a line, unless subclasses redefine it.
 
-    Rows have at most ``longest`` bytes, without their line ends; no more of the file is held than this, or a block.
+    Rows have at most ``longest`` bytes without line ends. Memory holds no more of the file than such a row, or a block.
     """
 
     def __init__(self, file, longest):
@@ -20,9 +20,9 @@ class WholeRows:
         self._held, self._ended, self._wrong = b"", False, None
 
     def read(self, size):
-        """The next rows, about ``size`` bytes and one row at least; nothing at the end of the file.
+        """The next rows, about ``size`` bytes but at least one row; nothing at the end of the file.
 
-        Raise `BadRow` for the next one if it cannot be read; those before it have been returned.
+        Raise `BadRow` if the next row cannot be read; those before it have been returned.
         """
         if self._wrong is not None:
             raise self._wrong
@@ -42,7 +42,7 @@ class WholeRows:
         return rows
 
     def _fill(self, size):
-        """Hold ``size`` bytes, or all that is left of the file."""
+        """Read until ``size`` bytes are in memory, or the file ends."""
         parts, n = [self._held], len(self._held)
         while n < size and not self._ended:
             parts.append(self._file.read(size - n))
@@ -51,9 +51,9 @@ class WholeRows:
         self._held = b"".join(parts)
 
     def _end(self, text, ended):
-        """Where the last whole row of a text ends, and `BadRow` for the row behind it, or None."""
+        """Where the last whole row of a text ends, and `BadRow` for the row after it, or None."""
         return (len(text) if ended else text.rfind(b"\n") + 1), None
 
     def _why_long(self):
-        """What may be the matter with a row that is too long, and what to do."""
+        """Likely cause and remedy for a row that is too long, to end the message."""
         return "; if it is meant, give a larger max_row_bytes"

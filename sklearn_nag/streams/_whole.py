@@ -1,4 +1,4 @@
-"""Files that are there whole at any moment: the one before, or the new one."""
+"""Files that are whole at any moment: either the old one or the new one."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from typing import IO, Any
 
 try:
     import fcntl
-except ImportError:  # Windows, where a file that is open cannot be removed
+except ImportError:  # Windows, where an open file cannot be removed
     fcntl = None  # type: ignore[assignment]
 
 _LONGEST_NAME = 255  # bytes, of a file in all usual file systems
 
 
 def write_whole(path: Any, write: Any) -> None:
-    """Write a file by ``write(file)``, such that at any moment the old one or the new one is there, whole.
+    """Write a file with ``write(file)``; at any moment, the old one or the new one is there, whole.
 
-    The new one is made beside the old one, of which it keeps the mode and, where that is allowed, the owner, and then
-    takes its place; of a symbolic link in the place of the file it leads to. An OSError names ``path``.
+    The new file is made in the same folder, takes the mode and, if allowed, the owner of the old one, and replaces it
+    (of a symbolic link, the target). An OSError names ``path``.
     """
     with _naming(path):
         target = _target(path)
@@ -35,7 +35,7 @@ def write_whole(path: Any, write: Any) -> None:
                 write(file)
                 file.flush()
                 os.fsync(file.fileno())
-                if fcntl is not None:  # as long as it is held
+                if fcntl is not None:  # while it is locked
                     os.replace(name, target)
             if fcntl is None:
                 os.replace(name, target)
@@ -46,7 +46,7 @@ def write_whole(path: Any, write: Any) -> None:
 
 
 def check_writable(path: Any) -> None:
-    """Raise OSError that names ``path`` where `write_whole` could not even begin."""
+    """Raise OSError that names ``path`` if `write_whole` could not even begin."""
     with _naming(path):
         file, name = _made_beside(_target(path))
         file.close()
@@ -54,7 +54,7 @@ def check_writable(path: Any) -> None:
 
 
 def clear_beside(path: Any) -> None:
-    """Remove what processes that were killed while they wrote ``path`` have left; not what is being written."""
+    """Remove files left by processes killed while writing ``path``, but none being written."""
     with contextlib.suppress(OSError):
         target = _target(path)
         left = re.compile(re.escape(_prefix(target)) + "[0-9a-f]{32}")
@@ -65,7 +65,7 @@ def clear_beside(path: Any) -> None:
 
 @contextlib.contextmanager
 def _naming(path):
-    """Raise errors of files as such that name ``path``, as the one that is written at first has a hidden name."""
+    """Make errors name ``path``, because the file being written has a hidden name."""
     try:
         yield
     except OSError as error:
@@ -75,7 +75,7 @@ def _naming(path):
 
 
 def _target(path):
-    """The file that a path stands for; raise for what is there and is no file, and for a name that cannot be."""
+    """The file that a path stands for; raise if it exists and is not a regular file, or the name is invalid."""
     target = Path(os.path.realpath(path))
     with contextlib.suppress(FileNotFoundError):
         mode = os.lstat(target).st_mode
@@ -87,7 +87,7 @@ def _target(path):
 
 
 def _prefix(target):
-    """What the names of files begin with that are to take the place of one."""
+    """Beginning of the names of files that are to replace ``target``."""
     name = target.name
     if len(os.fsencode(name)) + 34 > _LONGEST_NAME:
         name = hashlib.sha256(os.fsencode(name)).hexdigest()[:32]
@@ -95,15 +95,15 @@ def _prefix(target):
 
 
 def _made_beside(target) -> tuple[IO[bytes], Path]:
-    """A new file in the same folder, open and held, and its name."""
+    """A new file in the same folder, open and locked, and its name."""
 
     def opener(name, flags):
         return os.open(name, flags, 0o600 if target.exists() else 0o666)
 
     while True:
         name = target.with_name(_prefix(target) + uuid.uuid4().hex)
-        file = open(name, "xb", opener=opener)  # noqa: SIM115 (whoever asked for it closes it)
-        if _hold(file.fileno()) and not _is_there(name, file.fileno()):  # another process took it for left
+        file = open(name, "xb", opener=opener)  # noqa: SIM115 (the caller closes it)
+        if _hold(file.fileno()) and not _is_there(name, file.fileno()):  # another process took it for a leftover
             file.close()
             continue
         return file, name
@@ -120,7 +120,7 @@ def _take_after(target, name):
 
 
 def _hold(file, wait=True):
-    """Hold an open file until it is closed, also by death; return whether it is held, as not all disks can."""
+    """Lock an open file until it is closed or its process dies; return whether it is locked: not all disks can."""
     if fcntl is None:
         return False
     try:
