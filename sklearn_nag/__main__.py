@@ -1,7 +1,7 @@
 """Find the right learner for a CSV file: python -m sklearn_nag data.csv --target NAME
 
 The command prints how it reads each column. It compares learners of this package and of scikit-learn on rows that they
-have not learnt, and prints a table and a verdict of two sentences. It saves a figure and, with --report, an HTML page.
+have not learnt, and prints a table and a verdict. It saves a figure and, with --report, an HTML page.
 
 Without a file, it measures what default parameters cost, and how far the learning rate can be off. The data sets are
 those that ship with scikit-learn, in raw units. The learners are the estimators of this package with their defaults,

@@ -195,7 +195,7 @@ def how(comparison):
 
 
 def verdict(comparison):
-    """Two sentences: which learner to use and what it is worth, and how the others compare."""
+    """Sentences: which learner to use and what it is worth, how the others compare, and perhaps what was left out."""
     reference, chosen, judge = comparison.reference, comparison.chosen, comparison.judge
     ahead = [
         peer

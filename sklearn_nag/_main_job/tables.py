@@ -36,7 +36,7 @@ class Choices(NamedTuple):
     columns: tuple | None = None  # names of columns to use; None for all
     drop: tuple = ()
     kinds: Mapping = {}  # as for `prepare`, also of the target
-    time: str | None = None  # in whose order rows are; None for the first one with dates
+    time: str | None = None  # in whose order rows are; None for one with dates, see `_time`
     shuffle: bool = False  # whether to ignore the order of rows, with dates or not
 
 

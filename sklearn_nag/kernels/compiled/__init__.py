@@ -1,1 +1,1 @@
-"""What the compiled rows of all families share."""
+"""Compiled code shared by the rows of all families."""

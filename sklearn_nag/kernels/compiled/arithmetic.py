@@ -1,4 +1,4 @@
-"""Roots and exponentials that become vector instructions."""
+"""Roots and exponentials that compile to vector instructions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from .jit import fast, strict
 from .vectors import IS_CLOSE, guess_inverse_sqrt, power_of_2, where
 
-SMALL, ENLARGED = 2.0**-900, 2.0**60  # below, a number may be subnormal, whose bits tell nothing of its size
+SMALL, ENLARGED = 2.0**-900, 2.0**60  # below this, a number may be subnormal, and its bits do not show its size
 LEAST, MOST = 1e-280, 1e280  # a sum of squares between these has lost no digits
 TO_BITS = 1.5 * 2.0**52  # added to a double, it leaves the nearest integer in the last bits
 NEAR_0 = 0.35
@@ -18,7 +18,7 @@ PER_LOG2, LOG2_HIGH, LOG2_LOW = 1.4426950408889634, 6.93147180369123816490e-01, 
 def inverse_sqrt(x):
     """``1 / sqrt(x)`` of normal numbers, to rounding, by Newton's method from a guess by the bits (Lomont, 2003).
 
-    A processor does several products in the time of one division or root.
+    Several products take no longer than one division or root.
     """
     y = guess_inverse_sqrt(x)
     if IS_CLOSE:
@@ -32,7 +32,7 @@ def inverse_sqrt(x):
 
 @fast
 def inverse_sqrt_of_any(x):
-    """As `inverse_sqrt`, of any positive numbers."""
+    """`inverse_sqrt` of any positive numbers."""
     if IS_CLOSE:
         return inverse_sqrt(x)
     small = x < SMALL
@@ -53,9 +53,9 @@ def length(a, b):
 
 @fast
 def exp(x):
-    """Exponential for ``|x| <= 708``, to 4e-16; unlike NumPy's it becomes vector instructions, and needs no call.
+    """Exponential for ``|x| <= 708``, to 4e-16; unlike NumPy's, it compiles to vector instructions and needs no call.
 
-    Polynomials here are added up by parts, which a processor does at the same time.
+    Polynomials here are summed in parts, which a processor computes in parallel.
     """
     shifted = x * PER_LOG2 + TO_BITS
     n = shifted - TO_BITS
@@ -72,7 +72,7 @@ def exp(x):
 def log_1_plus(x):
     """``log(1 + x)`` for ``-1/2 <= x <= 1``, to rounding: ``2 artanh(s)`` with ``s = x / (2 + x)``.
 
-    The polynomial is that of the least error of ``artanh(s) / s`` in ``y = s^2``.
+    The polynomial in ``y = s^2`` has the least error of ``artanh(s) / s``.
     """
     s = x / (2.0 + x)
     y = s * s
@@ -85,7 +85,7 @@ def log_1_plus(x):
 
 @fast
 def near_exp_minus_1(x):
-    """``exp(x) - 1`` for ``|x| <= NEAR_0``, to rounding: odd powers and even ones."""
+    """``exp(x) - 1`` for ``|x| <= NEAR_0``, to rounding, by odd and even powers."""
     y = x * x
     yy = y * y
     odd = (1 / 6 + y * (1 / 120)) + yy * ((1 / 5040 + y * (1 / 362880)) + yy * (1 / 39916800))
@@ -101,5 +101,5 @@ def exp_minus_1(x):
 
 @fast
 def each_exp_minus_1(x):
-    """As `exp_minus_1`, of each number of a vector."""
+    """`exp_minus_1` of each number of a vector."""
     return where(abs(x) > NEAR_0, exp(x) - 1.0, near_exp_minus_1(x))

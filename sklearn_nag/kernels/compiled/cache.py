@@ -1,11 +1,11 @@
-"""Where compiled code is kept between processes.
+"""Compiled code on disk.
 
-Numba's own cache goes stale only when the file of the function called from Python changes, trusts what it finds, and
-lets processes that write at the same time exchange one another's code. So what is kept here has a file for each
-function, each rule that it is compiled for and each combination of types, named after all that it depends on and
-checked when it is read; without one, or when one is damaged, code is compiled anew. All files are in one folder, which
-is bounded: those that were not used for the longest time go. Nothing that names a file tells where this package is, or
-when it was put there: in a folder that the user has named, environments and container images find what others compiled.
+Numba's own cache notices only changes to the file of the function called from Python, trusts what it finds, and mixes
+up the code of processes that write at the same time. Here, each function, rule and combination of types has its own
+file, named after all that it depends on, and checked when read. If it is missing or damaged, code is compiled anew.
+
+Names have no paths or dates, so that environments and container images can share a folder that the user has named. Its
+size is bounded; the least recently used files go first.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _told: list[Callable[[str], None]] = []  # by `tell_of_compiling`
 _warned: list[str] = []  # at most one, by `_warn_once`
 LIMIT = "SKLEARN_NAG_CACHE_MB"  # environment variable: how many megabytes are kept
 MOST = 200.0
-COMPILED_ELSEWHERE = (  # than in kernels
+COMPILED_ELSEWHERE = (  # outside kernels
     "losses.py",
     "preprocessing/_numba_rows.py",
     "preprocessing/_numpy_rows.py",
@@ -80,7 +80,7 @@ class CodeFiles:
         )
 
     def load(self, key):
-        """What was saved under the key, or None."""
+        """Data saved under the key, or None."""
         path = self._path(key)
         if path.exists() and not path.is_file():  # reading a pipe might never end
             raise Damaged(f"{path} is not a regular file")
@@ -88,7 +88,7 @@ class CodeFiles:
             content = path.read_bytes()
         except FileNotFoundError:
             return None
-        with suppress(OSError):  # where nothing can be written
+        with suppress(OSError):  # the folder may be read-only
             os.utime(path)
         digest, data = content[:_DIGEST], content[_DIGEST:]
         if _digest(path, data) != digest:
@@ -96,7 +96,7 @@ class CodeFiles:
         return pickle.loads(data)
 
     def save(self, key, data):
-        """Write a file in one step, so that no process reads half of it; remove those that are of no use any more."""
+        """Write a file in one step, so that no process reads half of it; remove files of no further use."""
         data, path = dumps(data), self._path(key)
         temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex[:16]}")
         try:
@@ -143,7 +143,7 @@ def make_room(folder, newest):
 
 
 def _digest(path, data):
-    """Of the name, too, as code for other types would run and give wrong numbers."""
+    """Digest of the file's name and data: code for other types would run, but give wrong numbers."""
     return hashlib.sha256(path.name.encode() + b"\0" + data).digest()
 
 
@@ -151,7 +151,7 @@ _UserProvidedLocator: Any = CompileResultCacheImpl._locator_classes[0]
 
 
 class _SharedFolder(_UserProvidedLocator):
-    """The folder within ``NUMBA_CACHE_DIR`` for all installations; Numba would have one for each."""
+    """One folder within ``NUMBA_CACHE_DIR`` for all installations; Numba would have one for each."""
 
     @classmethod
     def get_suitable_cache_subpath(cls, py_file):
@@ -179,7 +179,7 @@ class KernelCache(FunctionCache):
     def __init__(self, function, constants=None):
         super().__init__(function)
         name, self._constants = self._impl.filename_base, constants
-        self._impl = self._impl_class(cache_of)  # whose folder is that of all functions
+        self._impl = self._impl_class(cache_of)  # its folder is that of all functions
         self._cache_path = self._impl.locator.get_cache_path()
         is_shared = isinstance(self._impl.locator, _SharedFolder)
         self._cache_file = CodeFiles(self._cache_path, name, is_shared)
@@ -191,7 +191,7 @@ class KernelCache(FunctionCache):
         """Compiled code for a signature, or None."""
         found = None
         try:
-            # Numba would first import all that it compiles by, of which code that is found needs this alone.
+            # Numba would first import its compiler; code that is found needs only this.
             rtsys.initialize(target_context)
             with self._guard_against_spurious_io_errors():
                 found = self._load_overload(sig, target_context)
@@ -202,7 +202,7 @@ class KernelCache(FunctionCache):
         return found
 
     def save_overload(self, sig, data):
-        """Keep compiled code for a signature where that can be done."""
+        """Save compiled code for a signature, if possible."""
         try:
             super().save_overload(sig, data)
         except Exception as error:
@@ -210,15 +210,15 @@ class KernelCache(FunctionCache):
 
 
 class NoCache(NullCache):
-    """Stands where there is no folder to write to."""
+    """Cache without a folder to write to."""
 
     def load_overload(self, sig, target_context):
-        """Nothing."""
+        """Announce compilation."""
         _announce("in each process, as there is no folder to keep compiled code in")
 
 
 def _warn_once(message):
-    """Warn of the first thing that goes wrong in this process: the others mostly have the same reason."""
+    """Warn about the first problem in this process; later ones mostly have the same cause."""
     if not _warned:
         _warned.append(message)
         warnings.warn(message, RuntimeWarning, stacklevel=2)
@@ -226,7 +226,7 @@ def _warn_once(message):
 
 @contextmanager
 def tell_of_compiling(tell):
-    """Within a ``with`` block, give ``tell`` a sentence whenever a function is about to be compiled."""
+    """Context in which ``tell`` gets a sentence before each compilation."""
     _told.append(tell)
     try:
         yield
@@ -247,7 +247,7 @@ def _log_once(message):
 
 
 def cache_of(function, constants=None):
-    """A cache for a compiled function, which keeps nothing where there is no folder to write to."""
+    """Cache for a compiled function, or `NoCache` if there is no folder to write to."""
     try:
         return KernelCache(function, constants)
     except (RuntimeError, OSError):
@@ -255,7 +255,7 @@ def cache_of(function, constants=None):
 
 
 def kept():
-    """Where compiled code is kept, None if nowhere; how many files there are, and how many bytes they have."""
+    """Folder of compiled code (None if there is none), number of files, and their total size in bytes."""
     cache = cache_of(cache_of)
     if not isinstance(cache, KernelCache):
         return None, 0, 0

@@ -1,8 +1,7 @@
 """What a row does to the columns of a table, as compiled loops.
 
-A row is learnt on a table of columns: for dense rows a copy of the whole table of the model, for sparse ones a copy of
-the columns that the row names. ``f`` has the place of each field in the table. Below the fields, ``x``, ``z`` and
-``inverse`` are rows for intermediate results.
+The table is a copy: for dense rows of the model's whole table, for sparse ones of the columns that the row names. ``f``
+has the place of each field. Below the fields, rows ``x``, ``z`` and ``inverse`` hold intermediate results.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ from .vectors import (
 
 @strict
 def lift_of(largest):
-    """As `state.lifts.lift`."""
+    """Lift of a column with this largest value; see `state.lifts.lift`."""
     power = 1.0
     while largest * power >= HIGHEST and power > 1.0 / LARGEST_LIFT:
         power /= LIFT_STEP
@@ -70,9 +69,9 @@ def inverse_size(largest, lift):
 
 @strict
 def stops(table, f, rule, before, c, n):
-    """Whether the row ``x`` needs other lifts, of those that can change, or makes columns begin or stop to be frequent.
+    """Whether the row ``x`` needs other lifts, of those that can change, or makes columns frequent or rare.
 
-    As `state.lifts.needs_lift` and `state.frequent.changes`.
+    See `state.lifts.needs_lift` and `state.frequent.changes`.
     """
     found, t = nowhere(), before + c
     for i in range(0, n, WIDTH):
@@ -90,7 +89,7 @@ def stops(table, f, rule, before, c, n):
 
 @fast
 def update_maxima(table, f, n, keeps_inverse):
-    """Update the largest values, and the row ``inverse`` if asked to."""
+    """Update ``largest`` and, if asked to, ``inverse``."""
     for i in range(0, n, WIDTH):
         largest = maximum(abs(load(table, f.x, i)), load(table, f.largest, i))
         store(table, f.largest, i, largest)
@@ -100,18 +99,17 @@ def update_maxima(table, f, n, keeps_inverse):
 
 @strict
 def times_of(before, c):
-    """What `relative` reads of weights: of the rows ``before``, of one of weight ``c``, and of both."""
+    """What `relative` reads of the weight ``before`` the row, and of its own weight ``c``."""
     t = before + c
     return 1.0 / max(before, TINY), before / t, t, c
 
 
 @strict
 def relative(table, f, i, times, bias):
-    """Lift eight columns of the row ``x``, and centre those that are: by the mean with the row, which is counted first.
+    """Lift eight columns of the row ``x``, and centre them by the mean including it; return ``x`` and ``squares``.
 
-    Adds to ``squares``, where these are kept, by the mean before the row. Where some columns are rare, these are lifted
-    alone. The intercept is 1, as are its squares in each row; whether it may be among the eight is known when code is
-    compiled. Returns what are ``x`` and ``squares`` now.
+    ``squares``, if kept, grow by deviations from the mean before the row. Rare columns are only lifted. The intercept
+    is 1, as are its squares in each row; whether it may be among the eight is known at compile time.
     """
     inverse, kept, t, c = times
     x = load(table, f.x, i) * load(table, f.lift, i)
@@ -140,7 +138,7 @@ def relative(table, f, i, times, bias):
 
 @strict
 def relative_of_rare(table, f, i, c):
-    """As `relative`, of columns all of which are rare."""
+    """`relative` for eight rare columns."""
     x = load(table, f.x, i) * load(table, f.lift, i)
     squares = with_square(load(table, f.squares, i), x, c) if NORM >= RMS else x
     if IS_CENTRED:
@@ -153,16 +151,16 @@ def relative_of_rare(table, f, i, c):
 
 @fast
 def roots_of(t):
-    """What `inverse_scale` reads of the weight of all rows: its square root, and its eighth one."""
+    """Square root and eighth root of the total weight, for `fill_roots` and `inverse_scale`."""
     root = np.sqrt(t)
     return root, np.sqrt(np.sqrt(root))
 
 
 @fast
 def fill_roots(table, f, rare, n, roots):
-    """Leave in ``inverse`` what `inverse_scale` reads of the tallies of rare columns; 0 where all is forgotten.
+    """Fill ``inverse`` with what `inverse_scale` reads of the tallies of rare columns; 0 if all is forgotten.
 
-    In two loops, as its roots wait for one another: a processor looks ahead so far, and no further.
+    Two loops, because the roots wait for one another, and a processor looks ahead only so far.
     """
     if NORM == AUTO and HAS_RARE:
         first = 0 if ARE_MIXED else rare
@@ -178,7 +176,7 @@ def fill_roots(table, f, rare, n, roots):
 
 @fast
 def inverse_scale(table, f, i, squares, roots, are_rare):
-    """``1 / s'`` of eight columns for "rms" or "auto", where `fill_roots` has been; 1 for those that have been 0."""
+    """``1 / s'`` of eight columns for "rms" or "auto", after `fill_roots`; 1 for columns that were always 0."""
     root, _ = roots
     if NORM == AUTO and HAS_RARE:
         is_rare = are_rare if not ARE_MIXED else load(table, f.frequent, i) == 0.0
@@ -188,7 +186,7 @@ def inverse_scale(table, f, i, squares, roots, are_rare):
 
 @strict
 def with_entry(table, f, c, frequent, i):
-    """Tallies with the row ``x``."""
+    """Tallies of eight columns, including the row ``x``."""
     counts = (load(table, f.x, i) == 0.0) ^ ~frequent
     return load(table, f.tally, i) + where(counts, c, 0.0)
 
@@ -217,7 +215,7 @@ def whole_vectors(n):
 
 @strict
 def padded(n):
-    """As `whole_vectors`, one at least, so that loops over columns have no scalar rest."""
+    """`whole_vectors`, at least one, so that loops over columns have no scalar remainder."""
     return whole_vectors(max(n, 1))
 
 
@@ -233,10 +231,10 @@ def all_finite(subset, first, fields, n):
 
 @slow
 def enter(subset, f, columns, apart, index, places, followed, intercept, copies):
-    """Copy the columns that every row visits to the first ones of ``subset``; return how many they are.
+    """Copy the columns that every row visits to the start of ``subset``; return their number.
 
-    They are the frequent columns, which ``followed`` lists, and with ``intercept`` the last one of all. ``places`` then
-    has 1 more than the place of each frequent one. Without ``copies`` the columns are there already.
+    They are the frequent columns, listed in ``followed``, and with ``intercept`` the last column. ``places`` gets 1
+    more than the place of each frequent one. Without ``copies``, the columns are there already.
     """
     begin, n = apart.shape[0], followed[0] if followed.size > 0 else 0
     for i in range(n):
@@ -247,7 +245,7 @@ def enter(subset, f, columns, apart, index, places, followed, intercept, copies)
         n += 1
     if not copies:
         return n
-    for field in range(begin):  # of all other columns it is 0
+    for field in range(begin):  # 0 in all other columns
         for i in range(n):
             subset[field, i] = apart[field, index[i]]
         for i in range(n, subset.shape[1]):
@@ -264,7 +262,7 @@ def enter(subset, f, columns, apart, index, places, followed, intercept, copies)
 
 @slow
 def leave(subset, columns, apart, index, places, n, intercept, copies):
-    """Copy back what `enter` has fetched, and clear ``places``."""
+    """Copy back the columns of `enter`, and clear ``places``."""
     for i in range(n - intercept):
         places[index[i]] = 0
     if copies:
@@ -278,9 +276,9 @@ def leave(subset, columns, apart, index, places, n, intercept, copies):
 
 @fast
 def read_dense(X, row, table, f, bias, n):
-    """Copy a dense row to ``x``; tell whether one is the largest of its column, and whether one is unusual.
+    """Copy a dense row to ``x``; return whether any value is the largest of its column, and whether any is unusual.
 
-    It is unusual to be 0 in a frequent column, or not to be 0 in another.
+    Unusual are 0 in a frequent column, and anything else in a rare one.
     """
     d, larger, unusual = X.shape[1], nowhere(), nowhere()
     for i in range(0, n, WIDTH):
@@ -296,10 +294,10 @@ def read_dense(X, row, table, f, bias, n):
 def read_entries(subset, f, index, places, data, indices, start, stop, first, seeks):
     """Copy a CSR row to the row ``x`` of ``subset``; return the place after its last column.
 
-    Columns that have a place stay there. The others come from ``first`` on, and are listed in ``index``. They may come
-    in any order, and be named more than once: their values are added up.
+    Columns with a place stay there; others come from ``first`` on, and are listed in ``index``. Entries may be in any
+    order and repeated; repeated ones are added up.
     """
-    n, offset = np.uint64(stop - start), np.uint64(start)  # unsigned, as signed places may count from the end
+    n, offset = np.uint64(stop - start), np.uint64(start)  # unsigned, because signed places may count from the end
     unordered, previous = 0, np.int64(-1)
     for i in range(n):
         column = np.int64(indices[offset + i])
@@ -336,7 +334,7 @@ def read_entries(subset, f, index, places, data, indices, start, stop, first, se
 def gather(subset, f, columns, apart, index, first, width, n):
     """Copy the columns of a row, from the place ``first`` on, to ``subset``.
 
-    The last columns, up to ``n``, become those of features that are always 0: loops take them along and change nothing.
+    Padding columns, up to ``n``, become features that are always 0, which loops leave unchanged.
     """
     if n == first:
         return
@@ -355,7 +353,7 @@ def gather(subset, f, columns, apart, index, first, width, n):
 
 @strict
 def fill_lifts(subset, f, apart, index, first, width, n):
-    """Copy the lifts of the columns of a row, which are 1 unless its values, or those of before, are small or large."""
+    """Fill the lifts of a row's columns, which are 1 unless present or earlier values are small or large."""
     for i in range(first, n, WIDTH):
         size, largest = abs(load(subset, f.x, i)), load(subset, f.largest, i)
         first_one = where(largest > 0.0, largest, size)
@@ -368,9 +366,9 @@ def fill_lifts(subset, f, apart, index, first, width, n):
 
 @fast
 def copy_columns(subset, columns, above, index, first, width, fetches):
-    """Copy columns to ``subset``, as `gather` does, or back to where they are from.
+    """Copy columns to ``subset``, as `gather` does, or back, in blocks.
 
-    By blocks of 8 by 8 where columns are whole lines of the cache, else of 4 by 4.
+    Blocks are 8 by 8 if columns are whole cache lines, else 4 by 4.
     """
     fields, n = columns.shape[1], width - first
     if fields % 8 == 0 and n >= 8:

@@ -1,38 +1,37 @@
-"""The loops over rows, dense and sparse, of all families that learn columns one by one.
+"""The loops over dense and sparse rows, for all families that learn columns one by one.
 
-A family says by two functions at least, ``predict`` and ``step``, what a row does to a model, and `bind` makes its
-loops of those here. One that tells scales from weights has three more, one whose models can forget up to five.
-``table`` has the columns that the row visits, ``model`` what only the family reads, ``rule`` at least ``n_targets`` and
-``intercept``.
+`bind` makes a family's loops of those here and of its functions: at least ``predict`` and ``step``. Families that
+separate scales from weights have three more, and those that forget up to five more. ``table`` has the columns that the
+row visits, ``model`` what only the family reads, ``rule`` at least ``n_targets`` and ``intercept``.
 
-Dense rows are taken into the scales before the row before has moved the weights, where a family can do both apart: a
-processor does many columns in the time in which one exponential after the other says how far weights are to move.
+If a family can separate the two, a dense row enters the scales before the previous row has moved the weights: a
+processor handles many columns while a chain of exponentials determines how far weights move.
 
 ========================================================================= ==============================================
 ``settle(table, heads, f, rule, model, clock, width, bias)``              does what is due before the row, by the scales
-                                                                          of before; tells whether that changes weights
-``take(table, heads, f, rule, clock, c, bias, rare, n, has_moved)``       takes the row into the scales; from ``rare``
-                                                                          on columns are not frequent; whether weights
-                                                                          are by now those that the row predicts by
+                                                                          before it; returns whether weights change
+``take(table, heads, f, rule, clock, c, bias, rare, n, has_moved)``       takes the row into the scales; columns from
+                                                                          ``rare`` on are not frequent; ``has_moved``
+                                                                          if the row predicts with the present weights
 ``predict(table, heads, f, rule, model, clock, c, bias, rare, width, n)`` leaves predictions and slopes in ``heads``;
-                                                                          tells whether they are finite; does what
-                                                                          ``take`` does where there is none
+                                                                          returns whether they are finite; does the
+                                                                          work of ``take`` if there is none
 ``must_wait(heads, rule, model, c)``                                      whether the step needs preparation first
-``step(table, heads, f, rule, model, clock, c, bias, width, n)``          changes the weights, or finds how they are to
-                                                                          change, and leaves that to ``move``
-``move(table, heads, f, rule, model, clock, width, n, is_taken)``         changes them; whether the next row has been
-                                                                          taken, by which it may predict then
-``takes_ahead()``                                                         whether it may have been
-``note(noted, row, heads, rule, c)``                                      writes down what the caller is to know of it
-``due(rule, clock, c)``                                                   by what all fades after the row, mostly 1
-``fade(table, n, f, rule, model, clock, factor, unseen)``                 lets the first columns fade, and what no
-                                                                          column has; the others fade ``unseen``: what
-                                                                          they are kept in gets smaller
-``revive(table, f, rule, model, clock, rare, n)``                         makes others what they are by now
-``suspend(table, f, rule, model, clock, rare, n)``                        makes them what is kept of them
-``must_renew(clock, c)``                                                  whether what they are kept in is too small
+``step(table, heads, f, rule, model, clock, c, bias, width, n)``          changes the weights, or leaves their changes
+                                                                          to ``move``
+``move(table, heads, f, rule, model, clock, width, n, is_taken)``         changes them; ``is_taken`` if the next row has
+                                                                          been taken, and may predict
+``takes_ahead()``                                                         whether a row may be taken ahead
+``note(noted, row, heads, rule, c)``                                      notes what the caller needs of the row
+``due(rule, clock, c)``                                                   factor of fading after the row, mostly 1
+``fade(table, n, f, rule, model, clock, factor, unseen)``                 fades the first columns, and what is of no
+                                                                          column; with ``unseen``, the units in which
+                                                                          the others are stored
+``revive(table, f, rule, model, clock, rare, n)``                         converts these from their units
+``suspend(table, f, rule, model, clock, rare, n)``                        converts them back
+``must_renew(clock, c)``                                                  whether units are too small
 ``named(f, rule, model)``                                                 makes named tuples of plain ones, which are
-                                                                          handed over in a quarter of the time
+                                                                          passed in a quarter of the time
 ========================================================================= ==============================================
 """
 
@@ -63,35 +62,35 @@ from .jit import bound, entry_by_eight, fast
 from .targets import read_row
 from .vectors import ask_for, ask_for_entry
 
-AHEAD = 4  # how many rows before it is learnt a row is asked for, whose turn is not that of its place in memory
-LINES = 16  # of the cache, that are asked for of a dense row: what follows the processor finds out by itself
-MOST_LINES = 64  # of a sparse one, between whose entries it reads columns from all over, and forgets where it was
+AHEAD = 4  # a row is prefetched this many rows ahead, if rows are not in memory order
+LINES = 16  # cache lines to prefetch of a dense row; the processor finds those that follow by itself
+MOST_LINES = 64  # of a sparse row: reading scattered columns in between, the processor forgets where it was
 
-settle = predict = must_wait = step = note = named = UNBOUND  # of a family
-take = move = takes_ahead = UNBOUND  # of one that tells scales from weights
-due = fade = revive = suspend = must_renew = UNBOUND  # of one that forgets
+settle = predict = must_wait = step = note = named = UNBOUND  # of families
+take = move = takes_ahead = UNBOUND  # of families that separate scales from weights
+due = fade = revive = suspend = must_renew = UNBOUND  # of families that forget
 
 
 @fast
 def nothing(*args):
-    """Of families that predict by what a row makes of the scales, leave nothing to ``move``, or do not forget."""
+    """Default of ``take``, ``move``, ``fade``, ``revive`` and ``suspend``: do nothing."""
 
 
 @fast
 def never(*args):
-    """Of families to which nothing is due, whose steps need no preparation, or that do not forget."""
+    """Default of ``settle``, ``must_wait`` and ``must_renew``."""
     return False
 
 
 @fast
 def always_ahead():
-    """``takes_ahead`` of families that leave nothing to ``move``."""
+    """Default of ``takes_ahead``, for families without ``move``."""
     return True
 
 
 @fast
 def note_played(noted, row, heads, rule, c):
-    """``note`` of families that play while they learn: predictions, if they are wanted."""
+    """Default of ``note``, for families that play while they learn: predictions, if wanted."""
     if noted.shape[0] > 0:
         for j in range(rule.n_targets):
             noted[row, j] = heads[PLAYED, j]
@@ -99,13 +98,13 @@ def note_played(noted, row, heads, rule, c):
 
 @fast
 def never_due(rule, clock, c):
-    """``due`` of families that do not forget."""
+    """Default of ``due``."""
     return 1.0
 
 
 @fast
 def named_already(f, rule, model):
-    """``named`` of families that hand over named tuples."""
+    """Default of ``named``, for families that pass named tuples."""
     return f, rule, model
 
 
@@ -117,16 +116,16 @@ BY_DEFAULT = {
 
 
 def bind(module, **functions):
-    """The loops for dense and for sparse rows of a family, by its functions; `BY_DEFAULT` has those that it lacks."""
+    """Loops for dense and sparse rows, made of a family's functions and, for those that it lacks, `BY_DEFAULT`."""
     functions = {**BY_DEFAULT, **functions}
     return bound(learn_dense, module, functions), bound(learn_sparse, module, functions)
 
 
 def learn(state, dense, sparse, Fields, scratch, rule, clock, model, cost, X, y, sample_weight, order, predictions):
-    """Let the loops of a family learn rows; tell whether all numbers stayed in range.
+    """Learn rows with the loops of a family; return whether all numbers stayed in range.
 
-    ``scratch`` are names of the rows below the fields of a table, of which each head has its own last one; ``rule``,
-    ``clock`` and ``model`` are what else the loops take, which go through ``cost`` numbers for each entry and head.
+    ``scratch`` names the rows below the fields of a table; each head has its own copy of the last. Loops go through
+    ``cost`` numbers for each entry and head; ``rule``, ``clock`` and ``model`` are further arguments for them.
     """
     columns, n_heads = state.columns, state.rule.n_heads
     by_row = not isinstance(X, np.ndarray) and state.rule.lazy and sparse is not None
@@ -145,7 +144,7 @@ def learn(state, dense, sparse, Fields, scratch, rule, clock, model, cost, X, y,
 
 @fast
 def ask_for_targets(y, codes, weights, row):
-    """Ask for what else is read of a row to come."""
+    """Prefetch the target and weight of a later row."""
     if codes.size > 0:
         ask_for(codes, row)
     else:
@@ -156,7 +155,7 @@ def ask_for_targets(y, codes, weights, row):
 
 @fast
 def ask_for_dense(X, y, codes, weights, order, place):
-    """Ask for a dense row to come, where rows do not come as they lie in memory."""
+    """Prefetch a later dense row, if rows are not in memory order."""
     place += AHEAD
     if place < order.size:
         row = order[place]
@@ -167,9 +166,9 @@ def ask_for_dense(X, y, codes, weights, order, place):
 
 @fast
 def ask_for_sparse(data, indices, indptr, y, codes, weights, order, place):
-    """Ask for a CSR row to come: the next one, or where rows do not come as they lie in memory, one after it.
+    """Prefetch a later CSR row: the next one or, if rows are not in memory order, one after it.
 
-    Then also for where another one after that is, and its target.
+    In the latter case, also prefetch where a still later row begins, and its target.
     """
     row, end = place + 1, indptr.size - 1
     if order.size > 0:
@@ -188,19 +187,19 @@ def ask_for_sparse(data, indices, indptr, y, codes, weights, order, place):
 
 @entry_by_eight
 def learn_dense(X, y, codes, weights, order, table, f, rule, heads, clock, model, noted, first):
-    """Learn rows in order, from the ``first`` on; return before which one it has stopped: see `handover.run`.
+    """Learn rows from ``first`` on; return the row before which it stopped, as in `handover.run`.
 
-    A row whose step has to wait stops with what follows its prediction still to be done.
+    If a step has to wait, the loop stops after the row's prediction.
     """
     f, rule, model = named(f, rule, model)
     width = X.shape[1] + rule.intercept
     n = padded(width)
     bias = width - 1 if rule.intercept else -1
     end = order.size if order.size > 0 else X.shape[0]
-    if NORM == MAX and not IS_CENTRED:  # for the other rules each row fills ``inverse`` anew
+    if NORM == MAX and not IS_CENTRED:  # for other rules, each row fills ``inverse`` anew
         for i in range(n):
             table[f.inverse, i] = inverse_size(table[f.largest, i], table[f.lift, i])
-    place, moves, factor = max(first, 0), False, 1.0  # whether weights are still to be moved by the row before
+    place, moves, factor = max(first, 0), False, 1.0  # ``moves``: the previous row has still to move weights
     while place < end or moves:
         waited = clock[PENDING] != 0.0
         taken = place < end and not (moves and (factor != 1.0 or not takes_ahead()))
@@ -244,10 +243,10 @@ def learn_sparse(
     data, indices, indptr, y, codes, weights, order, columns, apart, subset, index, places, followed, f, rule, heads,
     clock, model, noted, first,
 ):  # fmt: skip
-    """As `learn_dense`, for CSR rows; ``columns`` is the transposed table, with all of a column side by side.
+    """`learn_dense` for CSR rows; ``columns`` is the transposed table, in which a column is contiguous.
 
-    But for ``apart``, its first rows, in which most columns are as new ones are. ``subset`` has room for the columns of
-    a row, ``index`` for which they are. Those that every row visits stay in it.
+    ``apart`` has the first rows of the table, in which most columns are as new. ``subset`` has room for the columns of
+    a row, and ``index`` for their numbers. Columns that every row visits stay in ``subset``.
     """
     fields = apart.shape[0] + columns.shape[1]
     n_rows = order.size if order.size > 0 else indptr.size - 1

@@ -1,4 +1,4 @@
-"""What was learnt fades while compiled loops learn; see `state.fading`."""
+"""Fading within compiled loops; see `state.fading`."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ LEAST = TINY * (1.0 + 1e-15)  # products below `TINY` would take a hundred times
 
 
 class Fading(NamedTuple):
-    """How the columns of a model fade, by row of their table.
+    """How each row of a table of columns fades.
 
     Attributes
     ----------
     powers : ndarray of shape (n_fields, 2)
-        By which powers of what sums, and of what weights, are multiplied by.
+        Exponents of the factors of sums and of weights.
     least : ndarray of shape (n_fields,)
-        What it does not fall below: of ``G``, of which a root is divided by, the least number with all its digits.
+        Lower bound; for ``G``, whose root is a divisor, the least number with all its digits.
     """
 
     powers: np.ndarray
@@ -30,7 +30,7 @@ class Fading(NamedTuple):
 
 
 def fading_by(rows, powers):
-    """`Fading` of a table with the fields in some ``rows``, by name, of which some fade by ``powers``."""
+    """`Fading` of a table, from the ``rows`` and ``powers`` of fields by name."""
     n = max(own.stop for own in rows.values())
     fading = Fading(np.zeros((n, 2)), np.full(n, -np.inf))
     for name in powers.keys() & rows.keys():
@@ -41,9 +41,9 @@ def fading_by(rows, powers):
 
 @strict
 def factor_due(clock, age, per_weight, c):
-    """By what all fades after a row of weight ``c``, 1 where nothing is due, or ever is on the way.
+    """Factor by which everything fades after a row of weight ``c``; 1 if nothing is due, or loops do not fade.
 
-    In the clock ``age`` is the place of the total weight of all rows, and the next one that of the parts that faded.
+    ``clock[age]`` counts the total weight of all rows, and the next entry the parts that have faded.
     """
     if not FADES_ON_THE_WAY:
         return 1.0
@@ -57,7 +57,7 @@ def factor_due(clock, age, per_weight, c):
 
 @slow
 def fade_table(table, n, fading, factor, kept):
-    """Let the first ``n`` columns fade: sums by ``factor``, weights by ``kept``."""
+    """Fade the first ``n`` columns: sums by ``factor``, weights by ``kept``."""
     for i in range(fading.least.size):
         of_field = power(factor, fading.powers[i, 0]) * power(kept, fading.powers[i, 1])
         if of_field != 1.0:
@@ -68,13 +68,13 @@ def fade_table(table, n, fading, factor, kept):
 
 @strict
 def power(x, p):
-    """``x ** p``, which mostly is by 0 or 1."""
+    """``x ** p``, where ``p`` is mostly 0 or 1."""
     return 1.0 if p == 0.0 else x if p == 1.0 else x**p
 
 
 @entry
 def multiply_columns(columns, largest, factors, floors):
-    """As `Columns.multiply`, of a transposed table; columns that no row has named are 0, and stay so."""
+    """`Columns.multiply` of a transposed table; columns that no row has named are as new, and stay so."""
     for j in range(columns.shape[0]):
         if columns[j, largest] > 0.0:
             for i in range(factors.size):
@@ -82,7 +82,7 @@ def multiply_columns(columns, largest, factors, floors):
 
 
 def multiply(columns, factors, moved=0.0):
-    """As `Columns.multiply`."""
+    """Multiply fields by factors; see `Columns.multiply`."""
     columns.settle()
     if columns.table.flags.c_contiguous:  # few columns, of dense rows
         columns.multiply(factors, moved)
@@ -92,6 +92,6 @@ def multiply(columns, factors, moved=0.0):
     rows, by_row = columns.ranges(), np.ones(columns.n_rows)
     for name, factor in factors.items():
         by_row[rows[name]] = factor
-    here = slice(len(columns.apart), None)  # of what is kept apart nothing fades so
+    here = slice(len(columns.apart), None)  # no field that is kept apart fades like this
     largest, floors = rows["largest"].start - here.start, fading_by(rows, {}).least / by_row
     multiply_columns(columns.table.T, largest, by_row[here], floors[here])

@@ -1,4 +1,4 @@
-"""From arrays to what compiled code takes, and back."""
+"""From arrays to arguments of compiled code, and back."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from ..state.memory import LINE, array_in_lines
 from ..vectorized.blocks import dense_blocks, gather_rows
 from ..vectorized.columns import prepare_row
 
-# Entries of ``clock``, in every family: the total weight of the rows; and what is not 0 while a row waits for what its
-# step needs: 1 more than the number of its columns, if it is sparse, as an empty row has none.
+# Entries of ``clock`` in every family: the total weight of the rows; and what is not 0 while a row waits for what its
+# step needs: for a sparse row, 1 more than the number of its columns, of which it may have none.
 T, PENDING = range(2)
-# Rows of a table begin at least ``APART`` numbers apart. Compiled loops check whether rows overlap, and for rows close
-# together would take another path, which rounds otherwise. Distances are ``APART`` modulo ``STEP``: where addresses
-# agree in the last 12 bits, a processor takes what is to be read for what was just written, and waits.
+# Rows of a table begin at least ``APART`` numbers apart. Compiled loops check whether rows overlap, and for close rows
+# take another path, which rounds differently. Distances are ``APART`` modulo ``STEP``: if addresses agree in the last
+# 12 bits, a processor mistakes a read for one of what was just written, and waits.
 APART, STEP = 72, 128
 AT_ONCE = 2**22  # numbers that a call goes through, in some hundredths of a second
 
 
 def constant(array, dtype=None):
-    """Contiguous, read-only view or copy, so that compiled code sees one type whatever the caller has."""
+    """Contiguous, read-only view or copy, so that compiled code always sees the same type."""
     view = np.ascontiguousarray(array, dtype=dtype).view(np.ndarray)
     if view is array:
         view = view[...]
@@ -32,7 +32,7 @@ def constant(array, dtype=None):
 
 
 def plain(values):
-    """Tuples for named ones, at all depths."""
+    """Plain tuples for named ones, at all depths."""
     return tuple(map(plain, values)) if isinstance(values, tuple) else values
 
 
@@ -42,7 +42,7 @@ NOTHING_KEPT = np.empty((0, 0))
 
 
 def workspace(state, n_scratch, indptr):
-    """Arrays that ``learn_dense`` takes for the columns; with ``indptr`` of CSR rows those of ``learn_sparse``."""
+    """Arrays of columns for ``learn_dense`` or, with ``indptr`` of CSR rows, ``learn_sparse``."""
     columns = state.columns
     if indptr is not None:
         entries, followed = longest(indptr), np.zeros(0, np.int64)
@@ -62,7 +62,7 @@ def workspace(state, n_scratch, indptr):
 
 
 def longest(indptr):
-    """The most entries of a CSR row, or an upper bound where all rows have few; its memory does not grow with them."""
+    """The most entries of a CSR row, or an upper bound if all rows have few; uses bounded memory."""
     if indptr[-1] < APART:
         return int(indptr[-1])
     step = 2**14
@@ -70,28 +70,28 @@ def longest(indptr):
 
 
 def rows_of_zeros(n_rows, width):
-    """Table of zeros that begins with a cache line, as vectors that lie in two lines are read at half the speed."""
+    """Table of zeros that begins with a cache line: vectors across two lines are read at half the speed."""
     return array_in_lines((n_rows, distance_of(width)), "C")
 
 
 def distance_of(width):
-    """How far apart rows of ``width`` numbers begin."""
+    """Distance between rows of ``width`` numbers."""
     return max(width - APART + STEP - 1, 0) // STEP * STEP + APART
 
 
 def columns_of(state, table):
-    """The columns of a model on the table of `workspace` for dense rows."""
+    """Columns of a model on the table of `workspace` for dense rows."""
     n_fields, width = state.columns.table.shape
     return state.columns.with_table(table[:n_fields, :width])
 
 
 def has_rare(rule, columns):
-    """Whether not all columns are frequent; none is by rules that are not selective."""
+    """Whether any column is rare; all are if the rule is not selective."""
     return not rule.selective or bool(np.count_nonzero(columns.frequent) < columns.frequent.size)
 
 
 def put_back(state, arrays):
-    """Take over what was learnt on the arrays of `workspace`."""
+    """Give the model what was learnt on the arrays of `workspace`."""
     if len(arrays) == 1:
         n_fields, width = state.columns.table.shape
         state.columns.table[:] = arrays[0][:n_fields, :width]
@@ -99,31 +99,31 @@ def put_back(state, arrays):
 
 
 class Preparation:
-    """What a row needs before it can be learnt, and few rows do: done in NumPy, as by the definition.
+    """What a few rows need before they can be learnt, done in NumPy as by the definition.
 
-    ``tables`` are what `workspace` has returned.
+    ``tables`` come from `workspace`.
     """
 
     def __init__(self, state, tables, clock):
         self.state, self.tables, self.clock = state, tables, clock
 
     def begins(self):
-        """Whether the next row needs it in any case, as centred rules count from the first one."""
+        """Whether the next row needs it in any case: centred rules count from the first row."""
         return self.clock[T] == 0.0 and self.state.rule.centred
 
     def columns(self):
-        """The columns of the workspace for dense rows."""
+        """Columns of the workspace for dense rows."""
         return columns_of(self.state, self.tables[0])
 
     def dense(self, X, row, c):
-        """Prepare the columns of the workspace for a row of ``X``, of weight ``c``."""
+        """Prepare the columns of the workspace for a row of ``X`` of weight ``c``."""
         x = np.ones(self.state.columns.lift.size)
         x[: X.shape[1]] = X[row]
         self.state.t = float(self.clock[T])
         prepare_row(self.state, self.columns(), x, c)
 
     def sparse(self, data, indices, indptr, row, c):
-        """The same for a CSR row and the columns of the model that it visits."""
+        """Prepare the columns of the model that a CSR row visits."""
         state, (*_, followed) = self.state, self.tables
         some = slice(indptr[row], indptr[row + 1])
         index, x = gather_rows(state, [indices[some]], [data[some]])
@@ -135,21 +135,23 @@ class Preparation:
         if state.rule.selective and (before != subset.frequent).any():
             n = len(index) - state.rule.intercept
             features = index[:n][subset.frequent[:n] > 0]
-            state.follow(features)  # all that were frequent are among them
+            state.follow(features)  # these include all that were frequent
             followed[0], followed[1 : 1 + len(features)] = len(features), features
 
 
 def run(sparse, dense, X, y, sample_weight, order, model, predictions, *, row_cost, prepare=None, player=None):
-    """Give rows to a compiled function for CSR rows, where there is one, or else to that for dense ones.
+    """Learn rows by the compiled function for CSR rows, if there is one, else by that for dense ones.
 
-    Rows go in calls of a bounded length, as Python heeds signals only between them; ``row_cost`` is about how many
-    numbers the learning of a row goes through. With a `Preparation` a compiled function also takes the row to begin
-    with, and returns the row before which it has stopped: -1 when a number has left its range, the number of rows when
-    all are learnt, else that of a row that needs preparation, of which it has changed nothing. It then begins with
-    that row, and does not stop before it again. Without one it tells whether all went well.
+    Calls are bounded in length, because Python handles signals only between them; learning a row goes through about
+    ``row_cost`` numbers.
 
-    The last array that it takes is the one for predictions or, where there is a player, the ``room`` for what this is
-    to know of the rows, ``most_rows`` at a time, which it then plays.
+    With a `Preparation`, the function also takes the row to begin with. It returns -1 if a number has left its range,
+    the number of rows if all are learnt, else a row that needs preparation, of which it has changed nothing. It is then
+    called to begin with that row, and does not stop before it again. Without a `Preparation`, it returns whether all
+    went well.
+
+    Its last array is for predictions or, with a player, the ``room`` for notes of up to ``most_rows`` rows, which the
+    player then plays.
 
     Returns whether all went well; no call is made after one that did not.
     """
@@ -175,7 +177,7 @@ def run(sparse, dense, X, y, sample_weight, order, model, predictions, *, row_co
             ok = _learnt(learn, arrays, targets, order[rows], model, kept[rows], prepare, player)
         else:
             some = tuple(constant(a[rows]) if len(a) else a for a in targets)
-            # CSR rows are those between the entries of ``indptr``, of which there is one more.
+            # ``indptr`` has one more entry than there are rows.
             *whole, cut = arrays
             cut = cut[start : start + step + (sparse is not None)]
             ok = _learnt(learn, (*whole, constant(cut)), some, order, model, kept[rows], prepare, player)
@@ -185,7 +187,7 @@ def run(sparse, dense, X, y, sample_weight, order, model, predictions, *, row_co
 
 
 def _run_blocks(dense, X, targets, order, model, kept, prepare, player):
-    """Rows that do not lie one after another in memory, or are sparse, as dense blocks."""
+    """`run` for rows that are not contiguous or are sparse, as dense blocks."""
     for rows, block in dense_blocks(X, order if len(order) else None):
         some = tuple(constant(a[rows]) if len(a) else a for a in targets)
         first, kept = kept[: len(block)], kept[len(block) :]
@@ -195,7 +197,7 @@ def _run_blocks(dense, X, targets, order, model, kept, prepare, player):
 
 
 def _learnt(learn, arrays, targets, order, model, kept, prepare, player):
-    """Learn rows, with preparation for those that need it, and play them; tell whether all went well."""
+    """Learn rows, preparing those that need it, and play them; return whether all went well."""
     n = len(order) or (len(arrays[0]) if len(arrays) == 1 else len(arrays[-1]) - 1)
     room = kept if player is None else player.room(n)
     args = *arrays, *targets, order, *model, room
@@ -214,7 +216,7 @@ def _learnt(learn, arrays, targets, order, model, kept, prepare, player):
 
 
 def _called(function, *args):
-    """``function(*args)``; an interrupt while it runs may come back wrapped by the call."""
+    """Call a function, and unwrap an interrupt that the call has wrapped."""
     try:
         return function(*args)
     except SystemError as error:
@@ -225,27 +227,27 @@ def _called(function, *args):
 
 
 def csr_arrays(X):
-    """Data, indices and ends of the rows of a CSR array."""
+    """Data, indices and ``indptr`` of a CSR array."""
     return X.data, X.indices, X.indptr
 
 
 def entries_of_row(X):
-    """How many entries a row has, on average, with the constant of the intercept."""
+    """Mean number of entries of a row, and one for the intercept."""
     entries = X.size if isinstance(X, np.ndarray) else len(X.data)
     return entries / max(X.shape[0], 1) + 1
 
 
 def in_own_lines(array):
-    """Copy in cache lines of its own: threads that write to the same line wait for one another."""
+    """Copy in cache lines of its own, because threads that write to the same line wait for one another."""
     own = np.empty(array.size + 2 * LINE)[LINE:-LINE].reshape(array.shape)
     own[...] = array
     return own
 
 
 def layout_of(module, rule, scratch):
-    """Class of named tuples for the first row of each field of models by a class of rules, and of scratch below them.
+    """Class of named tuples: the first row of each field of a class of rules, and of scratch below them.
 
-    It is to be in ``module`` as ``Fields``; 0 stands for what is absent.
+    ``module`` must have it as ``Fields``; 0 stands for what is absent.
     """
     names = (*(field.name for field in rule.FIELDS), *scratch)
     return namedtuple("Fields", names, defaults=[0] * len(names), module=module)

@@ -1,4 +1,4 @@
-"""The rows of the table of heads: what compiled code keeps for each head while it learns a row."""
+"""Rows of the table of heads: what compiled code keeps for each head while it learns a row."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from .constants import OF_RATE
 from .jit import fast
 from .vectors import WIDTH
 
-# Not of type int: Numba takes those for literals, and compiles a function anew for each literal that it is given.
+# Not Python ints: Numba takes those for literals, and compiles a function anew for each.
 (
     TARGET,  # relative to the origin of the targets
     MEAN_BEFORE,  # of the targets before the row, from which predictions are counted
-    PLAYED_LEAST,  # between which predictions are held
+    PLAYED_LEAST,  # range to which played predictions are clipped
     PLAYED_MOST,
     UNIT,  # of the targets
-    FARTHEST_UNITS,  # from their mean that a target counts as
-    PREDICTION,  # margins, or predictions after the mean of the targets has moved: where derivatives are taken
-    CLIPPED,  # predictions held within the range of the targets
+    FARTHEST_UNITS,  # most units from their mean that a target counts as
+    PREDICTION,  # margins, or predictions after the mean of the targets has moved; derivatives are taken here
+    CLIPPED,  # predictions clipped to the range of the targets
     PLAYED,  # predictions to return
-    LOSS,  # its value and its derivative there
+    LOSS,  # value and derivative of the loss there
     GRADIENT,
     SHARE,  # of each expert, or scratch
     EXPERT_LOSS,
-    LOW,  # the least prediction, where that is a given number
+    LOW,  # least prediction, if that is a given number
     HIGH,
     LATEST,  # predictions by the latest weights
-    AVERAGE,  # those by the average; while a row is learnt, by how much they are less
-    RATIO,  # targets over their mean, where predictions are logarithms
-    LOWEST,  # up to which such a prediction is not made less by a target of 0, while a model forgets
+    AVERAGE,  # those by the average; while a row is learnt, how much lower they are
+    RATIO,  # targets over their mean, if predictions are logarithms
+    LOWEST,  # up to which a target of 0 does not lower such a prediction, while a model forgets
     FACTOR,  # of a direction in a step that is still to be made
     IS_PREDICTED,  # whether ``LATEST`` and ``AVERAGE`` are those of the row that is learnt next
 ) = map(np.int64, range(21))
@@ -44,19 +44,19 @@ def compared(heads, j):
 
 @fast
 def held(heads, row, k, j):
-    """A prediction for target ``j``, counted from the origin of the targets and within the range to hold it in."""
+    """Prediction for target ``j``, from the origin of the targets, and clipped to its range."""
     return min(max(heads[row, k] + heads[MEAN_BEFORE, j], heads[PLAYED_LEAST, j]), heads[PLAYED_MOST, j])
 
 
 def new_heads(state):
-    """The table for a model, with what is known before the next row."""
+    """Table of heads for a model, with what is known before the next row."""
     rule = state.rule
     heads = np.zeros((N_ROWS, rule.n_heads + WIDTH))  # room for whole vectors, and for mixtures of two
-    heads[TARGET] = -1.0  # no class is soft where there is none
+    heads[TARGET] = -1.0  # so that padding is no soft class
     heads[UNIT, : rule.n_heads] = state.unit()
     heads[FARTHEST_UNITS] = rule.outlying if rule.robust else np.inf
     heads[PLAYED_LEAST], heads[PLAYED_MOST] = -LARGEST, LARGEST
-    if rule.log_link:  # as predictions begin far from 0
+    if rule.log_link:  # predictions begin far from 0
         heads[LOW], heads[HIGH] = -LARGEST, LARGEST
     if rule.clip not in (None, "targets"):
         for row, end in zip((LOW, HIGH), rule.clip, strict=True):

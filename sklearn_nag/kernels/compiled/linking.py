@@ -1,9 +1,12 @@
-"""How functions are compiled in less time than by Numba's own compiler, most of which is Python.
+"""Faster compilation than by Numba's own compiler, most of which is Python.
 
-Numba optimises each function and makes machine code of it, and then does so again with whatever calls it, of which it
-mostly becomes a part: a fifth of the time, for nothing. What operators return it finds out anew at each place: a tenth.
-After each of two dozen passes, half of which look for what is not there, it finds out where variables live, so that
-references can be counted: a fifth. Looking for garbage among all that is another tenth.
+What Numba does otherwise, and its share of the time:
+
+* It optimises each function to machine code, then again with each caller, of which it mostly becomes a part: a fifth.
+* It infers anew at each place what operators return: a tenth.
+* After each of two dozen passes, half of which look for what is not there, it finds out where variables live, to count
+  references: a fifth.
+* It collects garbage: a tenth.
 """
 
 from __future__ import annotations
@@ -20,11 +23,11 @@ from numba.core.ssa import reconstruct_ssa
 
 from .vectors import larger, smaller
 
-OBJECTS = 100_000  # that are made between two searches for garbage
+OBJECTS = 100_000  # made between two garbage collections
 
 
 class _NoEnvironment:
-    """The code generator of a library, without a place for the Python objects of its functions, which have none."""
+    """The code generator of a library, without a place for Python objects, of which its functions have none."""
 
     def __init__(self, codegen):
         self._codegen = codegen
@@ -33,13 +36,13 @@ class _NoEnvironment:
         return getattr(self._codegen, name)
 
     def set_env(self, name, environment):
-        """Nothing."""
+        """Do nothing."""
 
 
 class Entry(JITCodeLibrary):
-    """Code that Python calls, with all that it calls: optimised when it is whole, and no function by itself before.
+    """Code that Python calls, with its callees, optimised once as a whole.
 
-    Once, where Numba does so twice, for references that are counted.
+    Numba would do so twice, to count references.
     """
 
     finds_vectors = True
@@ -50,22 +53,22 @@ class Entry(JITCodeLibrary):
     def _optimize_final_module(self):
         options = {} if self.finds_vectors else {"loop_vectorize": False, "slp_vectorize": False}
         made = self._codegen._module_pass_manager(**options)
-        passes, *builder = made if isinstance(made, tuple) else (made,)  # alone before Numba 0.62
+        passes, *builder = made if isinstance(made, tuple) else (made,)  # not a tuple before Numba 0.62
         passes.run(self._final_module, *builder)
 
 
 class EntryByEight(Entry):
-    """As its base, of code in which vectors are written out, so that nobody looks for others."""
+    """`Entry` whose vectors are written out, so that none are looked for."""
 
     finds_vectors = False
 
 
 class Part(Entry):
-    """Code that is linked with what calls it, and otherwise as it was written."""
+    """Code that is linked with its callers, and not optimised by itself."""
 
     @property
     def codegen(self):
-        """As of any library."""
+        """The code generator, without environments."""
         return _NoEnvironment(self._codegen)
 
     def _optimize_final_module(self):
@@ -76,14 +79,14 @@ class Part(Entry):
         self._finalized = True
 
     def get_pointer_to_function(self, name):
-        """None, as it is no machine code."""
+        """0, because it is no machine code."""
         return 0
 
 
 class Remembering:
-    """A typing context that remembers what operators and functions return for some types of arguments.
+    """Typing context that remembers the result types of operators and functions.
 
-    What Numba knows of `max` and `min` is for any number of arguments, and compiled for each.
+    Numba's `max` and `min` take any number of arguments, and are compiled for each.
     """
 
     def __init__(self, context, known):
@@ -93,19 +96,19 @@ class Remembering:
         return getattr(self._context, name)
 
     def resolve_value_type(self, val):
-        """As of any context, but for `max` and `min`."""
+        """Resolve a value, with `larger` and `smaller` for `max` and `min`."""
         return self._context.resolve_value_type(larger if val is max else smaller if val is min else val)
 
     def resolve_getitem(self, target, index):
-        """As of any context."""
+        """Resolve as a function, to remember it."""
         return self.resolve_function_type(operator.getitem, (target, index), {})
 
     def resolve_setitem(self, target, index, value):
-        """As of any context."""
+        """Resolve as a function, to remember it."""
         return self.resolve_function_type(operator.setitem, (target, index, value), {})
 
     def resolve_function_type(self, func, args, kws):
-        """As of any context."""
+        """Resolve a call, from memory if possible."""
         if kws or not (isinstance(func, types.Function) or getattr(func, "__module__", "") == "_operator"):
             return self._context.resolve_function_type(func, args, kws)
         key = func, args
@@ -117,23 +120,23 @@ class Remembering:
         return self._known[key]
 
 
-_known: dict[str, dict] = {}  # what is remembered, for functions compiled in different ways
+_known: dict[str, dict] = {}  # what is remembered, by flags of compilation
 
 
 class Passes(PassManager):
-    """Finds nothing out after each pass."""
+    """Pass manager without an analysis after each pass."""
 
     _ENFORCING = False
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class OneAssignment(untyped_passes.ReconstructSSA):
-    """As its base, but for where variables live."""
+    """The base class, without finding out where variables live."""
 
     _name = "one_assignment"
 
     def run_pass(self, state):
-        """As of any pass."""
+        """Run the pass."""
         state.func_ir = reconstruct_ssa(state.func_ir)
         state.func_ir._definitions = build_definitions(state.func_ir.blocks)
         return True
@@ -141,12 +144,12 @@ class OneAssignment(untyped_passes.ReconstructSSA):
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class StripPhis(typed_passes.PreLowerStripPhis):
-    """As its base, but for where variables live."""
+    """The base class, without finding out where variables live."""
 
     _name = "strip_phis_alone"
 
     def run_pass(self, state):
-        """As of any pass."""
+        """Run the pass."""
         state.func_ir = self._strip_phi_nodes(state.func_ir)
         state.func_ir._definitions = build_definitions(state.func_ir.blocks)
         return True
@@ -170,10 +173,10 @@ PASSES = (
 
 
 class _Compiler(Compiler):
-    """Compiles functions without closures, ``with``, ``raise`` and references to be counted."""
+    """Compiler for functions without closures, ``with``, ``raise`` and counted references."""
 
     def define_pipelines(self):
-        """As of any compiler."""
+        """One pipeline of `PASSES`."""
         passes = Passes("rows")
         for one in PASSES:
             passes.add_pass(one, one.__name__)
@@ -181,7 +184,7 @@ class _Compiler(Compiler):
         return [passes]
 
     def compile_extra(self, func):
-        """As of any compiler."""
+        """Compile to ``library``, remembering types."""
         known = _known.setdefault(repr(self.state.flags.values()), {})
         self.state.typingctx = Remembering(self.state.typingctx, known)
         self.state.library = self.library(self.state.targetctx.codegen(), f"{func.__module__}.{func.__qualname__}")
@@ -190,18 +193,18 @@ class _Compiler(Compiler):
 
 
 class PartCompiler(_Compiler):
-    """Compiles what compiled code calls, to a `Part`."""
+    """Compiler of `Part`, for what compiled code calls."""
 
     library = Part
 
 
 class EntryCompiler(_Compiler):
-    """Compiles what Python calls, to an `Entry`, and with it what it calls and is not compiled yet."""
+    """Compiler of `Entry`, for what Python calls, with callees that are not compiled yet."""
 
     library = Entry
 
     def compile_extra(self, func):
-        """As of any compiler. Garbage is looked for less often meanwhile, if at all: hardly anything becomes such."""
+        """Compile with fewer garbage collections, if any: hardly anything becomes garbage."""
         before = gc.get_threshold()
         gc.set_threshold(before[0] and max(before[0], OBJECTS), *before[1:])
         try:
@@ -211,6 +214,6 @@ class EntryCompiler(_Compiler):
 
 
 class EntryByEightCompiler(EntryCompiler):
-    """As its base, to an `EntryByEight`."""
+    """Compiler of `EntryByEight`."""
 
     library = EntryByEight

@@ -1,4 +1,4 @@
-"""The losses as compiled functions of one prediction; `sklearn_nag.losses` has their formulas."""
+"""The losses as compiled functions of one prediction; `sklearn_nag.losses` has the formulas."""
 
 from __future__ import annotations
 
@@ -44,13 +44,14 @@ CODES = {name: code for code, name in enumerate(OF_MARGINS + OF_RESIDUALS)}
 ) = range(len(CODES) + 1)  # fmt: skip
 CODES |= {"tweedie": TWEEDIE, "poisson": TWEEDIE, "gamma": TWEEDIE}  # of ``log y - p``
 
-# How far a step would move at the slope where it begins: by `short_move_of_log`, and by Halley's method from there.
+# Up to these lengths at its initial slope, a step is found by `short_move_of_log`, or by Halley's method from that
+# length.
 SHORT, NEAR_STEP = 0.3, 0.5
-CLOSE = 1e-6  # a change, of a move, after which the next one is below rounding, as the method converges cubically
+CLOSE = 1e-6  # relative change of a move after which the next is below rounding: the method converges cubically
 
 
 class CompiledLoss(NamedTuple):
-    """A loss by its code, its parameter if it has one, and whether the target's unit scales that."""
+    """Code of a loss, its parameter if it has one, and whether the target's unit scales that."""
 
     code: int
     parameter: float
@@ -58,20 +59,20 @@ class CompiledLoss(NamedTuple):
 
 
 def compiled_loss(loss):
-    """`CompiledLoss` of a loss, which has one parameter at most."""
+    """`CompiledLoss` of a loss with at most one parameter."""
     names = ("power",) if loss.log_link else loss.parameters
     parameters = [float(getattr(loss, name)) for name in names]
     return CompiledLoss(CODES[loss.name], *(parameters or [0.0]), "epsilon" in loss.parameters)
 
 
 def loss_constants(loss):
-    """What code is compiled for, of a loss: of what it is a function, and whether it compares heads."""
+    """Compile-time constants of a loss: what it is a function of, and whether it compares heads."""
     return {"of_margin": loss.name in OF_MARGINS, "of_rate": loss.log_link, "is_coupled": loss.coupled}
 
 
 @fast
 def loss_and_gradient(loss, parameter, p, y):
-    """Value of a loss and its derivative by ``p``; see `sklearn_nag.losses`."""
+    """Value of a loss and its derivative with respect to ``p``; see `sklearn_nag.losses`."""
     if OF_MARGIN:
         return soft_loss(loss, p, y) if abs(y) < 1.0 else loss_of_margin(loss, y * p, y)
     if OF_RATE:
@@ -81,7 +82,7 @@ def loss_and_gradient(loss, parameter, p, y):
 
 @fast
 def fill_losses(heads, loss, n_heads, n_targets):
-    """Leave in the table what the predictions of all heads lose, and derivatives; coupled ones become margins."""
+    """Fill ``LOSS`` and ``GRADIENT`` of all heads; predictions of coupled heads become margins."""
     if IS_COUPLED:
         for k in range(0, n_heads, n_targets):
             margins(heads, PREDICTION, k, k + n_targets)
@@ -95,7 +96,7 @@ def fill_losses(heads, loss, n_heads, n_targets):
 
 @slow
 def fill_losses_of_classes(heads, start, n):
-    """As `fill_losses`, of the margins of ``n`` classes, by eights. Heads after ``start + n`` are yet to be filled."""
+    """`fill_losses` from margins of ``n`` classes, eight at a time. Heads after ``start + n`` must be filled later."""
     for j in range(0, n, WIDTH):
         y = load(heads, TARGET, j)
         margin = y * load(heads, PREDICTION, start + j)
@@ -111,7 +112,7 @@ def fill_losses_of_classes(heads, start, n):
 
 @fast
 def inverse_power(margin):
-    """``e^-|margin|``, of a number or of eight."""
+    """``e^-|margin|``, of one number or eight."""
     return exp(-minimum(abs(margin), LARGEST_POWER))
 
 
@@ -123,7 +124,7 @@ def log_loss(margin, e):
 
 @slow
 def loss_of_margin(loss, margin, y):
-    """As `loss_and_gradient`."""
+    """`loss_and_gradient` of a margin."""
     if loss in (LOG, SOFTMAX):
         e = inverse_power(margin)
         share = e / (1.0 + e) if margin > 0 else 1.0 / (1.0 + e)
@@ -142,7 +143,7 @@ def loss_of_margin(loss, margin, y):
 
 @slow
 def soft_loss(loss, p, y):
-    """As `loss_and_gradient`, of a soft label; `SOFTMAX` has in each head the share of its class."""
+    """`loss_and_gradient` for a soft label; for `SOFTMAX`, each head has the share of its class."""
     e, share, other = np.exp(-abs(p)), 0.5 * (1.0 + y), 0.5 * (1.0 - y)
     above = 1.0 / (1.0 + e) if p > 0 else e / (1.0 + e)
     below = e / (1.0 + e) if p > 0 else 1.0 / (1.0 + e)
@@ -154,7 +155,7 @@ def soft_loss(loss, p, y):
 
 @slow
 def loss_of_residual(loss, parameter, residual):
-    """As `loss_and_gradient`."""
+    """`loss_and_gradient` of a residual."""
     distance = abs(residual)
     sign = 1.0 if residual > 0 else -1.0 if residual < 0 else 0.0
     if loss == SQUARED:
@@ -176,7 +177,7 @@ def loss_of_residual(loss, parameter, residual):
 
 @strict_slow
 def agree(p, y):
-    """Whether ``p`` and ``log y`` differ by no more than rounding."""
+    """Whether ``p`` and ``log y`` differ by rounding at most."""
     if y <= 0.0:
         return False
     log_y = np.log(y)
@@ -185,7 +186,7 @@ def agree(p, y):
 
 @strict_slow
 def deviance(power, p, y):
-    """As `Tweedie.value`."""
+    """Deviance of a prediction; see `Tweedie.value`."""
     if p <= NOTHING or agree(p, y):
         return 0.0
     f = min(p, FARTHEST)
@@ -202,7 +203,7 @@ def deviance(power, p, y):
 
 @strict_slow
 def deviance_slope(power, p, y):
-    """As `Tweedie.gradient`."""
+    """Derivative of `deviance`; see `Tweedie.gradient`."""
     if agree(p, y):
         return 0.0
     up = 2.0 * np.exp(min((2.0 - power) * p, FARTHEST))
@@ -216,9 +217,10 @@ move_of_rate, move_of_soft = bound(strict_slow(deviance_move), __name__, _parts)
 
 @strict
 def loss_of(heads, row, loss, of_target, unit, k, n_targets):
-    """Loss of a prediction in a row of the table, both over ``unit``; of coupled ones it is all in what came true.
+    """Loss of a prediction in a row of the table, with prediction and target over ``unit``.
 
-    Divided strictly, as one over the least units is infinite. ``of_target`` is the unit of the target.
+    The loss of coupled heads is all in the class that came true. Division is strict, because 1 over the least units is
+    infinite. ``of_target`` is the target's unit.
     """
     p, y = heads[row, k], heads[TARGET, k]
     if IS_COUPLED:
@@ -235,16 +237,13 @@ def loss_of(heads, row, loss, of_target, unit, k, n_targets):
 
 @fast
 def total_loss(before, loss, c):
-    """A sum of losses with that of a row of some weight."""
+    """``before`` plus the loss of a row of weight ``c``, kept in range."""
     return min(before + min(loss * c, LARGEST), LARGEST)
 
 
 @fast
 def importance_aware_move(loss, parameter, p, y, g, a):
-    """How far, and in which direction, the importance-aware step moves ``p``; see `sklearn_nag.losses`.
-
-    ``g`` is the derivative of the loss.
-    """
+    """Signed move of ``p`` by the importance-aware step, with ``g`` the derivative; see `sklearn_nag.losses`."""
     if OF_MARGIN:
         if abs(y) < 1.0:
             return move_of_soft(p, y, a)
@@ -291,12 +290,12 @@ def too_far(d, e, grown, a):
 
 @fast
 def short_move_of_log(slope, a):
-    """As `move_of_margin`, of the log loss, by its slope ``1 / (1 + e^margin)``, where that would move up to `SHORT`.
+    """`move_of_margin` of the log loss, for steps of up to `SHORT` at its slope ``1 / (1 + e^margin)``.
 
-    ``d`` solves ``f(d) = slope d + q (e^d - 1) - slope a = 0`` with ``q = 1 - slope``. It begins with the first terms
-    of its series. What that leaves, ``u = f / (1 + x - slope d)``, is below 5e-4, and the series of the root in ``u``
-    ends the work: as ``f' - f`` is that divisor, and all further derivatives are ``f' - slope``, its coefficients need
-    no exponential, and are there when ``u`` is.
+    ``d`` solves ``f(d) = slope d + q (e^d - 1) - slope a = 0`` with ``q = 1 - slope``, and begins with the first terms
+    of its series. The rest, ``u = f / (1 + x - slope d)``, is below 5e-4, and removed by the series of the root in
+    ``u``. Because ``f' - f`` is that divisor, and all further derivatives are ``f' - slope``, its coefficients need no
+    exponential, and are ready when ``u`` is.
     """
     x, q = slope * a, 1.0 - slope
     xx = x * x
@@ -318,7 +317,7 @@ def fallen(a):
 
 @slow
 def move_of_residual(loss, parameter, residual, a):
-    """As `importance_aware_move`."""
+    """Signed move of a residual by the importance-aware step."""
     distance = abs(residual)
     back = -1.0 if residual > 0 else 1.0
     if loss == SQUARED:
@@ -340,10 +339,9 @@ def move_of_residual(loss, parameter, residual, a):
 
 @slow
 def fill_moves_of_classes(heads, start, n, a):
-    """Leave in ``FACTOR`` how far importance-aware steps move the margins of ``n`` classes, by eights.
+    """Fill ``FACTOR`` with the importance-aware moves of the margins of ``n`` classes, scaled by `share_moves`.
 
-    As `importance_aware_move`, and together as far as `share_moves` lets them. What eights do not find stays 0, and is
-    found one by one. Heads after ``start + n`` are yet to be filled.
+    Moves are found eight at a time, and those that stay 0 one by one. Heads after ``start + n`` must be filled later.
     """
     for j in range(0, n, WIDTH):
         y, slope = load(heads, TARGET, j), abs(load(heads, GRADIENT, start + j))
@@ -363,7 +361,7 @@ def fill_moves_of_classes(heads, start, n, a):
 
 @fast
 def near_move_of_log(margin, a):
-    """As `move_of_margin`, of the log loss, where the step would move up to `NEAR_STEP` at its slope; and where so."""
+    """`move_of_margin` of the log loss, for steps of up to `NEAR_STEP` at the initial slope, and a mask of these."""
     e = exp(minimum(maximum(margin, LEAST_MARGIN), MOST_MARGIN))
     d = a / (1.0 + e)
     is_near = d <= NEAR_STEP

@@ -1,6 +1,6 @@
 """Exponential weights as compiled functions; see `state.mixture`.
 
-Differences of losses are taken as they are written: rearranged, a loss that all experts share would swallow them.
+Functions are strict: if differences of losses were rearranged, a loss that all experts share would swallow them.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from .losses import loss_of
 
 @strict
 def exp_or_0(x):
-    """Exponential of ``x <= 0``; 0 where it would have lost digits."""
+    """Exponential of ``x <= 0``; 0 if it would have lost digits."""
     return exp(max(x, -LARGEST_POWER)) if x >= -LARGEST_POWER else 0.0
 
 
 @strict_slow
 def expert_shares(heads, excess, gap, group):
-    """As `Mixture.weights`, for one group."""
+    """Fill ``SHARE`` with `Mixture.weights` of one group."""
     total = 0.0
     n_experts = excess.shape[1]
     rate = -np.log(n_experts)
@@ -39,13 +39,13 @@ def expert_shares(heads, excess, gap, group):
 
 @strict_slow
 def beyond(loss, least):
-    """By how much a loss exceeds another, 0 where rounding may have done it."""
+    """How much a loss exceeds another; 0 if rounding may have done it."""
     return loss - least if abs(loss - least) > ROUNDING * abs(loss) else 0.0
 
 
 @strict
 def count_from_best(excess, group):
-    """Take the least loss of a group off all."""
+    """Subtract the least loss of a group from all."""
     least = LARGEST
     for k in range(excess.shape[1]):
         least = min(least, excess[group, k])
@@ -55,7 +55,7 @@ def count_from_best(excess, group):
 
 @strict_slow
 def suffer(heads, excess, gap, group):
-    """As `Mixture.suffer`, for one group."""
+    """Count the losses of one group's experts; see `Mixture.suffer`."""
     n_experts = excess.shape[1]
     rate = min(np.log(n_experts) / gap[group], LARGEST) if gap[group] > 0 else 1.0
     is_unplayed = False
@@ -86,7 +86,7 @@ def suffer(heads, excess, gap, group):
 
 @strict_slow
 def fade(excess, gap, group, factor):
-    """As `Mixture.fade`, for one group."""
+    """Fade the losses of one group; see `Mixture.fade`."""
     gap[group] *= factor
     for k in range(excess.shape[1]):
         excess[group, k] *= factor
@@ -94,7 +94,7 @@ def fade(excess, gap, group, factor):
 
 @strict_slow
 def change_of_weights(heads, excess, group, rate, leader, lead):
-    """Logarithm of the total weight before a row over that after it, each by the leader's."""
+    """Logarithm of the total weight before a row over that after it, each relative to the leader's."""
     before = after = 0.0
     for k in range(excess.shape[1]):
         before += exp_or_0(-rate * excess[group, k])
@@ -104,7 +104,7 @@ def change_of_weights(heads, excess, group, rate, leader, lead):
 
 @strict_slow
 def share_out(heads, excess, gap, rounds, unit, noise, c, t):
-    """As `FixedShare.suffer`, for one group."""
+    """Count the losses of one group's experts, and mix their weights with equal ones; see `FixedShare.suffer`."""
     n_experts = excess.shape[1]
     before = rounds[0]
     rounds[0] += 1.0
@@ -134,7 +134,7 @@ def share_out(heads, excess, gap, rounds, unit, noise, c, t):
 
 @strict_slow
 def mix(heads, mixture, n_targets):
-    """Make one prediction of those of all experts: of ``PLAYED``, ``LATEST`` and ``AVERAGE``, in their places."""
+    """Mix ``PLAYED``, ``LATEST`` and ``AVERAGE`` of all experts into one prediction each, in place."""
     excess, gap = mixture
     n_groups, n_experts = excess.shape
     for group in range(n_groups):
@@ -150,7 +150,7 @@ def mix(heads, mixture, n_targets):
 
 @strict_slow
 def judge(heads, loss, c, mixture, n_targets):
-    """Count the losses of the experts, by their clipped predictions, after `mix`, which has left the last shares."""
+    """Count the losses of the experts' clipped predictions, after `mix`, which leaves the last shares."""
     excess, gap = mixture
     n_groups, n_experts = excess.shape
     for group in range(n_groups):
@@ -168,7 +168,10 @@ def judge(heads, loss, c, mixture, n_targets):
 
 @entry
 def play(excess, gap, grows, rounds, unit, losses, noise, row_weights, kept, shares, heads):
-    """As `Mixture.play`; ``shares`` is filled. ``rounds`` is empty but for a `FixedShare`; so is what is not given."""
+    """Play rows, and fill ``shares``; see `Mixture.play`.
+
+    ``rounds`` is empty except for a `FixedShare`; so are arguments not given.
+    """
     n_groups, n_experts = excess.shape
     for i in range(losses.shape[0]):
         for group in range(n_groups):
@@ -194,7 +197,7 @@ LOG, SQUARE = PLACES["log_loss"], PLACES["squared_error"]
 
 @entry
 def blend(excess, gap, loss, forecasts, row_weight, kept, shares, heads):
-    """As `Mixture.blend`; ``shares`` is filled."""
+    """Blend forecasts of rows, and fill ``shares``; see `Mixture.blend`."""
     n_rows, n_groups, n_experts = forecasts.shape
     for i in range(n_rows):
         for group in range(n_groups):
@@ -212,14 +215,14 @@ def blend(excess, gap, loss, forecasts, row_weight, kept, shares, heads):
 
 
 def blend_mixture(mixture, forecasts, loss, row_weight, kept=None):
-    """As `Mixture.blend`."""
+    """Let a mixture blend forecasts; see `Mixture.blend`."""
     by_row, kept, shares, heads = _arrays(mixture, forecasts, kept)
     blend(mixture.excess, mixture.gap, PLACES[loss], by_row, row_weight, kept, shares, heads)
     return shares.reshape(forecasts.shape)
 
 
 def play_mixture(mixture, losses, noise=None, row_weights=None, kept=None):
-    """As `Mixture.play`."""
+    """Let a mixture play rows; see `Mixture.play`."""
     by_row, kept, shares, heads = _arrays(mixture, losses, kept)
     rounds, unit = (mixture.rounds, mixture.unit) if isinstance(mixture, FixedShare) else (NONE, 0.0)
     noise = NONE if noise is None else noise
@@ -230,7 +233,7 @@ def play_mixture(mixture, losses, noise=None, row_weights=None, kept=None):
 
 
 def _arrays(mixture, values, kept):
-    """Values by row, group and expert, what is kept before each row, and room for shares and heads."""
+    """Values by row, group and expert; factors of fading before each row; and room for shares and heads."""
     by_row = values.reshape(-1, *mixture.excess.shape)
     kept = np.ones(len(by_row)) if kept is None else kept
     return by_row, kept, np.empty(by_row.shape), np.zeros((N_ROWS, by_row.shape[2]))

@@ -1,4 +1,4 @@
-"""Nearest points of sets, as `sklearn_nag.constraints` has them, in a row of the table of columns."""
+"""Projections onto the sets of `sklearn_nag.constraints`, in a row of the table of columns."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NO_SET, L2_BALL, SIMPLEX = -1, L2Ball.code, Simplex.code
 
 @strict_slow
 def sift(table, key, inverse, start, n):
-    """Let an entry of the heap of keys, the largest of which is first, sink to its place; inverses go with keys."""
+    """Sift an entry of a max-heap of keys down to its place; inverses go with keys."""
     parent, child = start, 2 * start + 1
     while child < n:
         if child + 1 < n and table[key, child] < table[key, child + 1]:
@@ -27,7 +27,7 @@ def sift(table, key, inverse, start, n):
 
 @strict_slow
 def shift_to_simplex(table, v, metric, key, inverse, size, radius):
-    """As `_on_simplex`, with the signs of the metric; only the keys above ``level`` are sorted."""
+    """`_on_simplex` with the signs of the metric; sorts only keys above ``level``."""
     for _ in range(STEPS):
         for i in range(size):
             table[key, i] = table[v, i] * abs(table[metric, i])
@@ -55,7 +55,7 @@ def shift_to_simplex(table, v, metric, key, inverse, size, radius):
 
 @strict_slow
 def shrink_to_ball(table, v, metric, scratch, n, radius):
-    """As `L2Ball`."""
+    """Project onto an `L2Ball`."""
     squared = strength = 0.0
     for i in range(n):
         squared += table[v, i] * table[v, i]
@@ -87,9 +87,9 @@ def shrink_to_ball(table, v, metric, scratch, n, radius):
 
 @strict_slow
 def project(table, v, metric, key, inverse, n, code, radius):
-    """Replace the first ``n`` entries of row ``v`` by those of the nearest point of a set.
+    """Replace the first ``n`` entries of row ``v`` with the nearest point of a set.
 
-    Row ``metric`` holds the weights of squared differences, rows ``key`` and ``inverse`` are scratch. All three change.
+    Row ``metric`` weights squared differences; rows ``key`` and ``inverse`` are scratch. All three change.
     """
     largest = steepest = 0.0
     for i in range(n):
@@ -106,7 +106,7 @@ def project(table, v, metric, key, inverse, n, code, radius):
     elif code == SIMPLEX or size > radius:
         for i in range(n):
             table[metric, i] /= FLATTEST
-            if code != SIMPLEX and table[v, i] < 0.0:  # which the metric says from here on
+            if code != SIMPLEX and table[v, i] < 0.0:  # the sign is in the metric from here on
                 table[v, i], table[metric, i] = -table[v, i], -table[metric, i]
         shift_to_simplex(table, v, metric, key, inverse, n, radius)
     for i in range(n):
@@ -114,7 +114,7 @@ def project(table, v, metric, key, inverse, n, code, radius):
 
 
 def compiled_constraint(state):
-    """Code and radius of the set of a model; a code of no set and the lift of targets where there is none, or a box."""
+    """Code and radius of a model's set; if it has none, or a box, `NO_SET` and the lift of targets."""
     constraint = state.rule.constraint
     if not state.rule.projected:
         return NO_SET, float(state.targets.lift)

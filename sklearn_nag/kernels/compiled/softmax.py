@@ -1,4 +1,4 @@
-"""The heads of classes that are compared with one another, as `sklearn_nag.losses.Softmax`, as compiled functions."""
+"""Heads of classes that are compared with one another, as compiled functions; see `sklearn_nag.losses.Softmax`."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from .vectors import WIDTH, before, eight, lane, load, maximum, store, total, wh
 
 @fast
 def powers(heads, row, reference, k, stop):
-    """``exp(p - reference)`` of eight heads from ``k`` on, and 0 from ``stop`` on."""
+    """``exp(p - reference)`` of eight heads from ``k`` on; 0 from ``stop`` on."""
     return where(before(stop - k), exp(maximum(load(heads, row, k) - reference, -LARGEST_POWER)), 0.0)
 
 
 @slow
 def margin(heads, row, k, n_targets):
-    """As `margins`, of a single prediction, which stays as it is."""
+    """Margin of a single prediction, which stays as it is; see `margins`."""
     start = k // n_targets * n_targets
     most, others = -np.inf, eight(0.0)
     for j in range(start, start + n_targets):
@@ -33,10 +33,10 @@ def margin(heads, row, k, n_targets):
 
 @slow
 def margins(heads, row, start, stop):
-    """As `Softmax.margins`, in place, for the heads from ``start`` to ``stop`` in a row of the table of heads.
+    """`Softmax.margins` in place, for heads ``start`` to ``stop`` in a row of the table of heads.
 
     ``log(1 + sum of all but k)`` is ``log(1 + sum) + log(1 - p_k)``, and no ``p_k`` but the largest is above 1 / 2.
-    Heads that predict the same have the same margin, bit for bit.
+    Equal predictions have equal margins, bit for bit.
     """
     best, second, others = start, -np.inf, eight(0.0)
     for k in range(start + 1, stop):
@@ -61,7 +61,7 @@ def margins(heads, row, start, stop):
 
 @slow
 def share_moves(heads, row, start, stop):
-    """As `Softmax.share`: multiply the moves of the heads from ``start`` to ``stop``, a row of the table, by it."""
+    """Multiply the moves of heads ``start`` to ``stop``, in a row of the table, by `Softmax.share`."""
     is_soft, wanted = False, 0.0
     for k in range(start, stop):
         y = compared(heads, k - start)

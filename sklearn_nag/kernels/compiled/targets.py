@@ -36,21 +36,21 @@ from .losses import fill_losses, loss_of, total_loss
 
 ORIGIN, SUM, SPREAD, LEAST, MOST, GROWTH = range(6)  # rows of `state.targets.Targets.table`
 FREE, TO_TARGETS, TO_NUMBERS = range(3)  # whether predictions are clipped, and to what
-HELD = CLIPPED, LATEST, AVERAGE  # held within the range of the targets; only rules that judge have the last two
-LARGEST_WEIGHT = 2  # a further entry of ``clock``, of learners without a learning rate
+HELD = CLIPPED, LATEST, AVERAGE  # clipped to the range of the targets; only rules that judge have the last two
+LARGEST_WEIGHT = 2  # further entry of ``clock``, for learners without a learning rate
 
 
 grown = fast(by_numpy.grown)
 
 
 def compiled_clip(rule):
-    """How a rule clips predictions."""
+    """Code for how a rule clips predictions."""
     return FREE if rule.clip is None else TO_TARGETS if rule.clip == "targets" else TO_NUMBERS
 
 
 @fast
 def margin(growth, spread, t):
-    """As `state.targets.margin`."""
+    """How far predictions may go beyond the range of targets; see `state.targets.margin`."""
     if growth == 0.0 or spread == 0.0:
         return FURTHER * abs(growth)
     ratio = growth / spread
@@ -60,7 +60,7 @@ def margin(growth, spread, t):
 
 @fast
 def within(y, mean, spread, before, units):
-    """A target, or the nearest number that is within so many units of the mean of those before, if they have a unit."""
+    """Target clipped to this many units from the mean of earlier targets, if they have a unit."""
     if not units < np.inf or spread == 0.0:
         return y
     far = units * (spread / np.sqrt(max(before, TINY)))
@@ -69,7 +69,7 @@ def within(y, mean, spread, before, units):
 
 @fast
 def range_before(heads, target, clip, before, j, sets_origin):
-    """Between which the prediction for a row is clipped, as in `vectorized.targets`."""
+    """Range to which the played prediction is clipped, as in `vectorized.targets`."""
     if clip == TO_NUMBERS and not sets_origin:
         return heads[LOW, j] - target[ORIGIN, j], heads[HIGH, j] - target[ORIGIN, j]
     low, high = target[LEAST, j], target[MOST, j]
@@ -84,7 +84,7 @@ def range_before(heads, target, clip, before, j, sets_origin):
 
 @fast
 def range_after(heads, target, clip, before, j):
-    """Between which the prediction is clipped at which the derivative is taken, as `state.targets.with_room` has it."""
+    """Range of the prediction at which the derivative is taken, as in `state.targets.with_room`."""
     if clip == FREE:
         return -LARGEST, LARGEST
     if clip == TO_NUMBERS:
@@ -96,7 +96,7 @@ def range_after(heads, target, clip, before, j):
 
 @strict_slow
 def widened_rates(low, high, growth, spread, mean, t):
-    """As `state.targets.widened_rates`."""
+    """Range of targets with its margin, in logarithms; see `state.targets.widened_rates`."""
     further = margin(growth, spread, t)
     if further == 0.0:
         return low, high
@@ -108,7 +108,7 @@ def widened_rates(low, high, growth, spread, mean, t):
 
 @strict
 def read_row(y, codes, row, heads, n_targets):
-    """Fill ``TARGET`` with targets as given or, of classes, 1 for the class of a head and -1 for others."""
+    """Fill ``TARGET`` with targets as given or, for classes, 1 for the class of a head and -1 for others."""
     for j in range(n_targets):
         if codes.size == 0:
             heads[TARGET, j] = y[row, j]
@@ -118,10 +118,10 @@ def read_row(y, codes, row, heads, n_targets):
 
 @fast
 def read_targets(heads, target, intercept, clip, clock, before, c, n_heads, n_targets, in_units):
-    """As `vectorized.targets.read_targets`, for one row: targets become relative to the first.
+    """`vectorized.targets.read_targets` for one row: targets become relative to the first.
 
-    The mean of the targets with the row is added to ``PREDICTION``; `heads.held` adds that without it to the others.
-    Predictions that are ``in_units`` of the target, of one head for each, are multiplied by that, and held at once.
+    The mean of the targets including the row is added to ``PREDICTION``; `heads.held` adds the mean before it to the
+    others. Predictions ``in_units`` of the target, of one head each, are multiplied by the unit and clipped at once.
     """
     for j in range(n_targets):
         if before == 0 and intercept:
@@ -155,14 +155,14 @@ def read_targets(heads, target, intercept, clip, clock, before, c, n_heads, n_ta
 
 @slow
 def read_targets_and_scale(heads, target, intercept, clip, clock, before, c):
-    """As `read_targets`, where predictions are ``sum u z`` in units of the target; one head for each target."""
+    """`read_targets` for predictions ``sum u z`` in units of the target, with one head per target."""
     n = target.shape[1]
     read_targets(heads, target, intercept, clip, clock, before, c, n, n, True)
 
 
 @slow
 def clip_alone(heads, target, intercept, clip, before, n_heads):
-    """Clip predictions where no units of targets are learnt, as `read_targets` does."""
+    """Clip predictions as `read_targets` does, if no units of targets are learnt."""
     n_targets = target.shape[1]
     for j in range(n_targets):
         y = heads[TARGET, j]
@@ -179,7 +179,7 @@ def clip_alone(heads, target, intercept, clip, before, n_heads):
 
 @strict_slow
 def read_rates(heads, target, clip, clock, before, c, n_heads):
-    """As `vectorized.targets.read_rates`, for one row; without a unit of targets, means are counted from 1."""
+    """`vectorized.targets.read_rates` for one row; without a unit of targets, the mean counts as 1."""
     n_targets = target.shape[1]
     for j in range(n_targets):
         y = heads[TARGET, j]
@@ -226,7 +226,7 @@ def read_rates(heads, target, clip, clock, before, c, n_heads):
 
 @slow
 def fade_targets(target, factor, t):
-    """Multiply by ``factor`` what are sums over rows, as `state.fading.fade_rows`; ``t`` has been."""
+    """Multiply sums over rows by ``factor``, as `state.fading.fade_rows`; ``t`` has been multiplied already."""
     for j in range(target.shape[1]):
         if OF_RATE:
             target[SUM, j] = max(target[SUM, j] + np.log(factor), NOTHING)
@@ -239,7 +239,7 @@ def fade_targets(target, factor, t):
 
 @slow
 def make_absolute(heads, target, rule, before, n_played):
-    """Count the predictions to return from 0; before the first target there is nothing to predict by."""
+    """Make the predictions to return absolute; before the first target there is nothing to predict from."""
     if OF_RATE:
         for k in range(n_played):
             heads[PLAYED, k] = min(max(heads[PLAYED, k], heads[LOW, k]), heads[HIGH, k])
@@ -255,10 +255,10 @@ def make_absolute(heads, target, rule, before, n_played):
 
 @fast
 def suffer(heads, rule, loss, clock, before, c, target, losses):
-    """Count the losses; leave derivatives in ``GRADIENT``, losses there in ``LOSS``, clipped predictions in ``PLAYED``.
+    """Count losses; fill ``GRADIENT``, ``LOSS`` and ``PLAYED``; return whether predictions are finite.
 
-    For rules whose predictions are in units of the target; tells whether they are finite. ``PREDICTION`` holds those
-    that derivatives are taken at, ``CLIPPED`` those that are played.
+    For rules whose predictions are in units of the target. Derivatives and ``LOSS`` are those of ``PREDICTION``;
+    ``CLIPPED`` is what is played.
     """
     n = losses.size
     if OF_RATE:
@@ -286,14 +286,14 @@ def suffer(heads, rule, loss, clock, before, c, target, losses):
 
 
 def compiled_bound(loss):
-    """Lipschitz constant of a loss, -1 if it has none, and whether the unit of the target scales it."""
+    """Lipschitz constant of a loss, -1 if there is none, and whether the target's unit scales it."""
     bound = loss.lipschitz(1.0)
     return -1.0 if bound is None else float(bound), bound is not None and loss.lipschitz(2.0) != bound
 
 
 @fast
 def suffer_bounded(heads, rule, loss, clock, before, c, target, losses, largest_gradient):
-    """As `suffer`, of learners without a learning rate, with derivatives over their bound in ``GRADIENT``."""
+    """`suffer` for learners without a learning rate; ``GRADIENT`` has derivatives over their bound."""
     ok = suffer(heads, rule, loss, clock, before, c, target, losses)
     for j in range(losses.size):
         g = heads[GRADIENT, j]

@@ -1,4 +1,4 @@
-"""The latest weights and their average as compiled functions; see `state.judged`."""
+"""Trust in the latest weights and in their average, as compiled functions; see `state.judged`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Trust(NamedTuple):
 
 @strict_slow
 def end_round(heads, trust):
-    """Let AdaHedge suffer the losses of a round, as `JudgedState.judge`."""
+    """Let AdaHedge suffer the losses of a round; see `JudgedState.judge`."""
     trust.waiting[0] = 0.0
     for group in range(trust.gap.size):
         expert_shares(heads, trust.excess, trust.gap, group)
@@ -39,7 +39,7 @@ def end_round(heads, trust):
 
 @strict_slow
 def share_average(heads, trust):
-    """Note the share that the average has in what predicts."""
+    """Update the share of the average in predictions."""
     for group in range(trust.gap.size):
         expert_shares(heads, trust.excess, trust.gap, group)
         trust.share[group] = heads[SHARE, 1]
@@ -49,7 +49,7 @@ NOT_KNOWN = -1.0  # a share, before the first row of a call
 
 
 def trust_of(state):
-    """`Trust` of a model, with shares that the first row makes; ``waiting`` is to be given back."""
+    """`Trust` of a model, whose shares the first row fills; the caller must copy ``waiting`` back."""
     rule = state.rule
     groups, shares = rule.groups(np.arange(rule.n_heads)), np.full(max(rule.n_judged, 1), NOT_KNOWN)
     return Trust(state.trust.excess, state.trust.gap, state.due, np.array([state.waiting]), shares, groups)
@@ -57,7 +57,7 @@ def trust_of(state):
 
 @strict
 def blend(heads, trust, n_heads):
-    """Fill ``CLIPPED`` with what is played of predictions by the latest weights and by their average."""
+    """Fill ``CLIPPED`` with the blend of predictions by the latest weights and by their average."""
     if trust.share[0] == NOT_KNOWN:
         share_average(heads, trust)
     for k in range(n_heads):
@@ -67,9 +67,9 @@ def blend(heads, trust, n_heads):
 
 @strict_slow
 def judge_row(heads, loss, c, trust, n_targets, told):
-    """Count what the latest weights and their average lose, by predictions within their range.
+    """Count the losses of clipped predictions by the latest weights and by their average.
 
-    ``told`` is whether ``LOSS`` holds what the latest weights lose.
+    ``told`` is whether ``LOSS`` holds those of the latest weights.
     """
     for j in range(n_targets):
         unit, group = heads[UNIT, j] if heads[UNIT, j] > 0.0 else 1.0, trust.groups[j]

@@ -1,10 +1,9 @@
 """Eight numbers as one value of compiled code, with the operations of numbers.
 
-A compiler makes vector instructions of a loop over columns only where it can show that the rows of a table do not
-overlap, which the loop then checks each time it begins. With these values a loop itself goes over eight columns at a
-time, and adds up in one order wherever it runs.
+A compiler vectorises a loop over columns only if it can show that rows of a table do not overlap, which the loop checks
+each time it begins. A loop over these values takes eight columns at a time itself, and always adds in the same order.
 
-`load` and `store` are for tables whose rows have room for whole vectors; they check nothing.
+`load` and `store` check nothing: rows must have room for whole vectors.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from numba.extending import intrinsic, models, register_model
 
 WIDTH = 8
 BYTES = 8  # of a number, and of an index
-GUESS = 0x5FE6EB50C7B537A9  # this less half the bits of x is nearly the bits of 1 / sqrt(x)
+GUESS = 0x5FE6EB50C7B537A9  # this minus half the bits of x is nearly the bits of 1 / sqrt(x)
 NUMBER, INTEGER, SHORT, BIT = ir.DoubleType(), ir.IntType(64), ir.IntType(32), ir.IntType(1)
 NUMBERS, INTEGERS, BITS = (ir.VectorType(kind, WIDTH) for kind in (NUMBER, INTEGER, BIT))
 PLACES = INTEGERS(list(range(WIDTH)))
@@ -65,38 +64,38 @@ class MaskModel(models.PrimitiveModel):
         super().__init__(manager, kind, BITS)
 
 
-# -- what follows writes the code of the compiler
+# -- generating the compiler's code
 
 
 def _chosen(builder, one, other, places):
-    """A vector of entries of two, by their places."""
+    """Vector of entries of two vectors, by place."""
     return builder.shuffle_vector(one, other, ir.Constant(ir.VectorType(SHORT, len(places)), list(places)))
 
 
 def _spread(builder, value):
-    """A vector of which all entries are one value."""
+    """Vector of which all entries are one value."""
     empty = ir.Constant(ir.VectorType(value.type, WIDTH), ir.Undefined)
     return _chosen(builder, builder.insert_element(empty, value, SHORT(0)), empty, [0] * WIDTH)
 
 
 def _as_vectors(builder, values):
-    """Numbers become vectors."""
+    """Turn numbers into vectors."""
     return [value if isinstance(value.type, ir.VectorType) else _spread(builder, value) for value in values]
 
 
 def _like(kind, value):
-    """A number that is known to the compiler, or a vector of such, as operand of a value of that kind."""
+    """Constant, or vector of such, as operand for values of type ``kind``."""
     return kind([value] * WIDTH) if isinstance(kind, ir.VectorType) else kind(value)
 
 
 def _call(builder, name, result, *values):
-    """A call of a function of the compiler."""
+    """Call of an LLVM function."""
     kind = ir.FunctionType(result, [value.type for value in values])
     return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), values)
 
 
 def _mathematical(name):
-    """What writes a function of vectors or numbers."""
+    """Generator of an LLVM function of vectors or numbers."""
 
     def write(context, builder, sig, args):
         suffix = f"v{WIDTH}f64" if isinstance(sig.return_type, Vector) else "f64"
@@ -109,7 +108,7 @@ def _mathematical(name):
 
 
 def _define(function, result, operands, write):
-    """Let an operator, or a built-in function, take some types of operands."""
+    """Define an operator or built-in function for some types of operands."""
 
     @infer_global(function)
     class Template(ConcreteTemplate):
@@ -119,7 +118,7 @@ def _define(function, result, operands, write):
 
 
 def _define_for_vectors(function, result, write):
-    """Let an operator take two vectors, or a vector and a number."""
+    """Define an operator for two vectors, or a vector and a number."""
     for operands in ((vector, vector), (vector, types.float64), (types.float64, vector)):
         _define(function, result, operands, lambda builder, *values: write(builder, *_as_vectors(builder, values)))
 
@@ -147,7 +146,7 @@ _define(abs, vector, (vector,), lambda builder, x: _call(builder, f"llvm.fabs.v{
 
 
 def _address(context, builder, kind, table, row, place):
-    """Pointer to eight entries of a row of a table, whose entries lie side by side; and the bytes of one."""
+    """Pointer to eight contiguous entries of a row of a table, and the bytes of one entry."""
     array, number = context.make_array(kind)(context, builder, table), context.get_value_type(kind.dtype)
     size = context.get_abi_sizeof(number)
     step = cgutils.unpack_tuple(builder, array.strides)[0]
@@ -157,7 +156,7 @@ def _address(context, builder, kind, table, row, place):
 
 
 def _doubled(builder, values):
-    """Eight numbers of single or double precision in double precision."""
+    """Eight numbers in double precision."""
     return values if values.type == NUMBERS else builder.fpext(values, NUMBERS)
 
 
@@ -174,7 +173,7 @@ def load(typing_context, table, row, place):
 
 @intrinsic
 def load_first(typing_context, table, row, place, n):
-    """The first ``n`` of eight entries, and 0 for the others, which are not read."""
+    """The first ``n`` of eight entries; 0 for the others, which are not read."""
 
     def write(context, builder, sig, args):
         *where, n = args
@@ -201,7 +200,7 @@ def store(typing_context, table, row, place, values):
 
 
 def _ask_for(context, builder, sig, args):
-    """Ask the processor for the line of its cache that an entry of an array is in; it does not wait for it."""
+    """Prefetch the cache line of an entry of an array, without waiting for it."""
     array, *places = args
     struct = context.make_array(sig.args[0])(context, builder, array)
     at = builder.ptrtoint(struct.data, INTEGER)
@@ -215,13 +214,13 @@ def _ask_for(context, builder, sig, args):
 
 @intrinsic
 def ask_for(typing_context, array, place):
-    """Ask for an entry of an array of one dimension."""
+    """Prefetch an entry of a one-dimensional array."""
     return types.void(array, types.int64), _ask_for
 
 
 @intrinsic
 def ask_for_entry(typing_context, table, row, place):
-    """Ask for an entry of a table."""
+    """Prefetch an entry of a table."""
     return types.void(table, types.int64, types.int64), _ask_for
 
 
@@ -229,7 +228,7 @@ def ask_for_entry(typing_context, table, row, place):
 
 
 def _transposed(builder, rows):
-    """The columns of as many vectors as these have entries: blocks of 1, 2, … a side change places across."""
+    """Transpose a square of vectors: blocks of 1, 2, … a side change places across the diagonal."""
     n, rows, side = len(rows), list(rows), 1
     while side < n:
         low = [j if j & side == 0 else n + j - side for j in range(n)]
@@ -243,10 +242,9 @@ def _transposed(builder, rows):
 
 
 def _addresses(context, builder, kinds, values, side):
-    """Lists of where a block is in the rows of a table, and in the columns of a transposed one.
+    """Addresses of the rows of a block in a table, and of its columns in a transposed one.
 
-    ``values`` are the table, its first row, the first place in it; the transposed table, its first field; the columns
-    by place.
+    ``values`` are the table, its first row and place; the transposed table and its first field; the columns by place.
     """
     table, row, place, columns, field, index = values
 
@@ -272,10 +270,10 @@ def _addresses(context, builder, kinds, values, side):
 
 
 def _copier(side, fetches):
-    """What copies so many fields of as many columns, from ``field`` on, to rows of ``table``; or the other way.
+    """Intrinsic that copies ``side`` fields of ``side`` columns to rows of ``table`` if it ``fetches``, else back.
 
-    There they begin at ``row`` and ``place``. ``index`` names the columns by place; ``columns`` is a transposed table,
-    with the fields of a column side by side.
+    The block begins at ``field`` of the columns, and at ``row`` and ``place`` of the table. ``index`` has the columns
+    by place; in ``columns``, a transposed table, a column is contiguous.
     """
     pointer = ir.VectorType(NUMBER, side).as_pointer()
 
@@ -303,13 +301,13 @@ fetch_4, put_4, fetch_8, put_8 = (_copier(side, fetches) for side in (4, 8) for 
 
 @intrinsic
 def eight(typing_context, value):
-    """Eight times a number."""
+    """Vector of eight times the same number."""
     return vector(types.float64), lambda context, builder, sig, args: _spread(builder, *args)
 
 
 @intrinsic
 def total(typing_context, x):
-    """The sum of eight: of pairs that are four apart, then two, then one."""
+    """Sum of eight numbers: of pairs that are four apart, then two, then one."""
 
     def write(context, builder, sig, args):
         (x,), n = args, WIDTH
@@ -326,12 +324,12 @@ def total(typing_context, x):
 
 @intrinsic
 def nowhere(typing_context):
-    """Eight times no."""
+    """Mask that is false everywhere."""
     return mask(), lambda context, builder, sig, args: _like(BITS, 0)
 
 
 def _places_that(sign):
-    """What defines the places, of eight, that a place compares so with."""
+    """Definition of a mask: true at the places, of eight, with which ``place`` compares by ``sign``."""
 
     def define(typing_context, place):
         return mask(types.int64), lambda context, builder, sig, args: builder.icmp_signed(
@@ -341,13 +339,13 @@ def _places_that(sign):
     return define
 
 
-# Where one of eight is, if it is one of these; and which of eight come before a place, counted from the first of them.
+# ``lane``: true at this place, if it is one of the eight; ``before``: true at all places below it.
 lane, before = intrinsic(_places_that("==")), intrinsic(_places_that(">"))
 
 
 @intrinsic
 def anywhere(typing_context, condition):
-    """Whether one of eight is true."""
+    """Whether any of eight is true."""
 
     def write(context, builder, sig, args):
         byte = builder.bitcast(*args, ir.IntType(WIDTH))
@@ -356,18 +354,18 @@ def anywhere(typing_context, condition):
     return types.boolean(mask), write
 
 
-# -- functions of vectors or of numbers, for formulas that serve for both
+# -- functions of vectors or of numbers, for formulas that serve both
 
 
 def _of(*kinds):
-    """Types for operands: vectors stay what they are, all else are numbers; and the type of what is made of them."""
+    """Types of operands, vectors or else numbers, and of the result."""
     kinds = [kind if isinstance(kind, Vector) else types.float64 for kind in kinds]
     return kinds, vector if vector in kinds else types.float64
 
 
 @intrinsic
 def where(typing_context, condition, one, other):
-    """As NumPy's."""
+    """NumPy's ``where``, for vectors or numbers."""
     kinds, result = _of(one, other)
     if not isinstance(condition, Mask):
         return result(types.boolean, *kinds), lambda context, builder, sig, args: builder.select(*args)
@@ -380,7 +378,7 @@ def where(typing_context, condition, one, other):
 
 
 def _taken_if(sign):
-    """What writes which of two is taken: the first where a comparison holds."""
+    """Generator that takes the first of two if a comparison holds, else the second."""
 
     def write(context, builder, sig, args):
         one, other = _as_vectors(builder, args) if isinstance(sig.return_type, Vector) else args
@@ -392,21 +390,21 @@ def _taken_if(sign):
 
 @intrinsic
 def maximum(typing_context, one, other):
-    """The larger ones; the second where they cannot be compared."""
+    """The larger value; the second if they cannot be compared."""
     kinds, result = _of(one, other)
     return result(*kinds), _taken_if(">")
 
 
 @intrinsic
 def minimum(typing_context, one, other):
-    """The smaller ones; the second where they cannot be compared."""
+    """The smaller value; the second if they cannot be compared."""
     kinds, result = _of(one, other)
     return result(*kinds), _taken_if("<")
 
 
 @intrinsic
 def copysign(typing_context, size, sign):
-    """Vectors with the signs of others."""
+    """Vector with the signs of another."""
     return vector(vector, vector), _mathematical("copysign")
 
 
@@ -419,7 +417,7 @@ def sqrt(typing_context, x):
 
 @intrinsic
 def guess_inverse_sqrt(typing_context, x):
-    """``1 / sqrt(x)``: to 14 bits where `IS_CLOSE`, else to 4, by half the bits of ``x`` (Lomont, 2003)."""
+    """``1 / sqrt(x)``: to 14 bits if `IS_CLOSE`, else to 4, by half the bits of ``x`` (Lomont, 2003)."""
 
     def by_bits(context, builder, sig, args):
         (x,), kind = args, INTEGERS if isinstance(sig.return_type, Vector) else INTEGER
@@ -455,7 +453,7 @@ def power_of_2(typing_context, shifted):
 
 
 def _taken_after(sign):
-    """What defines which of two numbers is taken: the second where it compares so with the first."""
+    """Definition that takes the second of two numbers if it compares by ``sign`` with the first, else the first."""
     write = _taken_if(sign)
 
     def define(typing_context, one, other):
@@ -466,5 +464,5 @@ def _taken_after(sign):
     return define
 
 
-# As Python's `max` and `min`. Numba compiles those for each number and type of arguments.
+# As Python's `max` and `min`, which Numba compiles for each number and type of arguments.
 larger, smaller = intrinsic(_taken_after(">")), intrinsic(_taken_after("<"))

@@ -1,8 +1,8 @@
-"""One model of several: coordinate-wise scale invariance without a learning rate.
+"""Merging models that are scale invariant in each coordinate, without a learning rate.
 
-The weights are a function of ``h``, and that of the summed ``h`` is no predictor: where the potential is an exponential
-its exponent would be as many times too large as there are models. So the functions that models play are averaged, and
-``h`` becomes what plays the average, by the sums and sizes of the merged model.
+Weights are a function of ``h``, but that of the summed ``h`` is no predictor: an exponential potential would have an
+exponent too large by a factor of the number of models. The functions that models play are averaged instead, and ``h``
+becomes what plays the average, by the sums and sizes of the merged model.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ from .rule import LARGEST_WEALTH, scinol_root
 
 
 def merge(states, base):
-    """As `sklearn_nag.kernels.merge`, of models by the same rule."""
+    """Merge models with the same rule; see `sklearn_nag.kernels.merge`."""
     with np.errstate(all="ignore"):
         parts = prepare(states, base)
         return None if parts is None else finish(_merge(parts))
@@ -51,7 +51,7 @@ def _merge(parts):
 
 
 def _solve(parts, u):
-    """Give the merged model the ``h``, and the wealth, that play ``u``."""
+    """Set the ``h`` and the wealth with which the merged model plays ``u``."""
     merged = parts.merged
     rule, columns, size, largest_weight = merged.rule, merged.columns, merged.size(), merged.largest_weight
     if rule.update == "potential":
@@ -64,7 +64,7 @@ def _solve(parts, u):
         if rule.update == "scinol1":
             beta = np.min([state.columns.beta for state in parts.states], axis=0)
             theta = 2.0 * np.log1p(needed / beta)
-        else:  # what each model has won or lost of its wealth adds up, but leaves enough for the bet
+        else:  # what models have won or lost of their wealth adds up, but leaves enough for the bet
             share = sum(share * state.columns.beta for share, state in zip(parts.share, parts.states))
             beta = np.maximum(np.maximum(parts.total(lambda state: state.columns.beta), share), needed)
             beta = np.minimum(beta, LARGEST_WEALTH)

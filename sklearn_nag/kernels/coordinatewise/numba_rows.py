@@ -1,4 +1,4 @@
-"""The updates of `numpy_rows` as compiled loops, held equal to them by test."""
+"""The updates of `numpy_rows` as compiled loops; tests check that both agree."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SCRATCH = ("x", "z", "size", "inverse", "contribution")  # rows below the fields
 
 @fast
 def normalise(table, f, i, moved, roots, are_rare):
-    """Fill ``size`` of eight columns, whose values are ``x``; for the potential fill ``inverse`` and ``z``."""
+    """Fill ``size`` of eight columns with values ``x``; for the potential, also ``inverse`` and ``z``."""
     x, squares = moved
     if NORM == RMS:
         inverse = inverse_scale(table, f, i, squares, roots, are_rare)
@@ -58,14 +58,14 @@ def normalise(table, f, i, moved, roots, are_rare):
 
 @strict
 def averaged_part(table, f, k, i):
-    """What averages of the weights of columns add to a prediction; divided first, as that is in range."""
+    """What eight columns' averaged weights add to a prediction; divided first, because that stays in range."""
     credit = load(table, f.credit, i)
     return load(table, f.past + k, i) / where(credit > 0.0, credit, 1.0) * load(table, f.x, i)
 
 
 @strict
 def if_there(table, f, i, value):
-    """A value where the row has eight columns, 0 elsewhere: centred ones are there, also where they are their means."""
+    """``value`` in columns that the row has, else 0; it has centred ones even at their means."""
     is_there = ~(load(table, f.x, i) == 0.0)
     if IS_CENTRED:
         is_there |= load(table, f.frequent, i) > 0.0
@@ -74,7 +74,7 @@ def if_there(table, f, i, value):
 
 @fast
 def add_credit(table, f, counts, n):
-    """Add the size of each column that the row names to what its average is divided by."""
+    """Add the row's ``c t s^2`` to the credit of its columns, by which their averages are divided."""
     for i in range(0, n, WIDTH):
         size = load(table, f.size, i)
         store(table, f.credit, i, load(table, f.credit, i) + if_there(table, f, i, counts * size * size))
@@ -82,7 +82,7 @@ def add_credit(table, f, counts, n):
 
 @fast
 def play_potential(table, f, k, alpha, n_columns, t, largest_weight, c, n):
-    """Play weights of one head by the potential, add them to their average, and return what both predict."""
+    """Play the potential's weights of a head, and add them to their average; return both predictions."""
     of_h, of_x = 1.0 / (2.0 * alpha * t * largest_weight), c / (2.0 * alpha * t)
     outer, share = np.log(alpha * n_columns * t / largest_weight), 1.0 / t
     counts, p, q = c * t, eight(0.0), eight(0.0)
@@ -99,9 +99,9 @@ def play_potential(table, f, k, alpha, n_columns, t, largest_weight, c, n):
 
 @fast
 def play_scinol(table, f, k, largest_weight, rest, counts, n):
-    """As `play_potential`, for ScInOL; by ``w x``, which is ``u z`` without a division.
+    """`play_potential` for ScInOL, with ``w x``, which is ``u z`` without a division.
 
-    Of ScInOL 2 ``contribution`` keeps that.
+    For ScInOL 2, ``contribution`` keeps it.
     """
     p, q = eight(0.0), eight(0.0)
     half = 0.5 / largest_weight if UPDATE == SCINOL1 else 0.5 * largest_weight
@@ -131,7 +131,7 @@ def play_scinol(table, f, k, largest_weight, rest, counts, n):
 
 @fast
 def predict(table, heads, f, rule, model, clock, c, bias, rare, width, n):
-    """Play the weights that are made for the row, and suffer their losses."""
+    """Play the weights made for the row, and suffer their losses; return whether predictions are finite."""
     before = clock[T]
     clock[T] += c
     clock[LARGEST_WEIGHT] = max(clock[LARGEST_WEIGHT], c)
@@ -156,14 +156,14 @@ def predict(table, heads, f, rule, model, clock, c, bias, rare, width, n):
         blend(heads, model.trust, rule.n_targets)
     ok = suffer_bounded(heads, rule, model.loss, clock, before, c, model.target, model.losses, model.largest_gradient)
     if rule.judged:
-        told = not (HAS_TARGET_UNIT or OF_RATE) and rule.clip == FREE  # as both are where they were played
+        told = not (HAS_TARGET_UNIT or OF_RATE) and rule.clip == FREE  # ``PREDICTION`` then still equals ``LATEST``
         judge_row(heads, model.loss, c, model.trust, rule.n_targets, told)
     return ok
 
 
 @fast
 def step(table, heads, f, rule, model, clock, c, bias, width, n):
-    """Add what the row teaches to what weights are made of."""
+    """Update the sums from which weights are made."""
     for k in range(rule.n_targets):
         weighted_gradient = c * heads[GRADIENT, k]
         if weighted_gradient == 0.0:
@@ -182,14 +182,14 @@ def step(table, heads, f, rule, model, clock, c, bias, width, n):
 learn_dense, learn_sparse = bind(__name__, predict=predict, step=step)
 
 
-# -- from arrays and names to what compiled code takes
+# -- from arrays and names to the arguments of compiled code
 
 
 Fields = layout_of(__name__, Rule, SCRATCH)
 
 
 class Model(NamedTuple):
-    """What rows read, or change, of a model of this family alone."""
+    """What rows read or change of a model of this family alone."""
 
     loss: CompiledLoss
     losses: np.ndarray
@@ -199,7 +199,7 @@ class Model(NamedTuple):
 
 
 class CompiledRule(NamedTuple):
-    """What rows read of a `Rule`, with the bound of the loss: negative where it is the largest so far."""
+    """What rows read of a `Rule`, and the bound of the loss: negative if it is the largest so far."""
 
     n_targets: int
     alpha: float
@@ -214,7 +214,7 @@ class CompiledRule(NamedTuple):
 
 
 def learn_rows(state, loss, *rows):
-    """As `numpy_rows.learn_rows`."""
+    """Learn rows of positive weight; see `numpy_rows.learn_rows`."""
     constants = compiled_constants(state.rule, type(loss))
     dense, sparse = for_rule(learn_dense, constants), for_rule(learn_sparse, constants._replace(are_mixed=False))
     clock, trust = np.array([state.t, 0.0, state.largest_weight]), trust_of(state)
@@ -236,5 +236,5 @@ def compiled_rule(rule, loss, n_columns):
 
 @lru_cache
 def compiled_constants(rule, loss):
-    """What code is compiled for, of a rule and a class of losses."""
+    """Compile-time constants of a rule and a class of losses."""
     return constants_of(update=UPDATES.index(rule.update), **column_constants(rule), **loss_constants(loss))

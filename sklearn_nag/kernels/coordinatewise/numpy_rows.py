@@ -15,7 +15,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
 
 
 def _play_and_learn(state, columns, loss, inputs, target_rows, c, played):
-    """Make the weights for each row, play them, and add what the row teaches to what weights are made of."""
+    """Make weights for each row, play them, and update the sums that they are made of."""
     rule = state.rule
     n_columns = state.n_columns
     for i, own in visits(columns, inputs):

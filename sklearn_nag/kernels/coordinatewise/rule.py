@@ -1,8 +1,8 @@
-"""Coordinate-wise scale invariance without a learning rate: its rules, its models, and the weights they play.
+"""Coordinate-wise scale invariance without a learning rate: rules, models, and the weights that they play.
 
-Notation (papers: Kotłowski, "Scale-invariant unconstrained online learning", 2017; for ScInOL Kempka, Kotłowski and
-Warmuth, ICML 2019). ``g`` is a derivative divided by the largest that it can be, ``h = -sum c g x``, and the weights
-are a function of ``h``, not something that steps are added to.
+Papers: Kotłowski, "Scale-invariant unconstrained online learning", 2017; for ScInOL Kempka, Kotłowski and Warmuth, ICML
+2019. ``g`` is a derivative divided by its bound, and ``h = -sum c g x``. Weights are a function of ``h``; no steps are
+added to them.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ LARGEST_WEALTH = 1e300  # beta is cut off there
 
 
 def is_scinol(rule):
-    """Whether a rule is one of the paper of 2019, and not the potential."""
+    """Whether a rule is from the paper of 2019."""
     return rule.update != "potential"
 
 
-# What is kept of each column; `State` says what weights and their average are.
+# Fields of each column; `State` says what weights and their average are.
 FIELDS = (
     *INPUTS,
     Field("credit", least=0.0, lift_power=twice),  # what the average of weights is divided by
@@ -48,11 +48,9 @@ class Rule(OneHeadRule):
     alpha : float
         The constant of the potential.
     averaged : bool
-        Whether to predict with the average of the weights played, in which row ``t`` counts ``c t s^2`` where ``x`` is
-        not 0.
+        Whether the average of the weights played predicts, in which row ``t`` counts ``c t s^2`` if ``x`` is not 0.
     judged : bool
-        Whether predictions are by the latest weights and their average, as much as each has been right, where weights
-        are averaged.
+        Whether the latest weights and their average, if there is one, share in predictions by how right each has been.
     plays_latest : bool
         Whether the latest weights alone are played, whatever predicts.
     """
@@ -70,12 +68,12 @@ class Rule(OneHeadRule):
 
     @property
     def columnwise(self):
-        """Whether the weight of a column is a function of what is kept for it; the last one of the potential is not."""
+        """Whether weights depend only on what is stored for their columns; the potential's latest ones do not."""
         return self.averaged or self.update != "potential"
 
     @property
     def selective(self):
-        """Whether only frequent columns are centred: the others never are."""
+        """Whether only frequent columns are centred; others never are."""
         return self.centred
 
     @property
@@ -84,7 +82,7 @@ class Rule(OneHeadRule):
 
     @property
     def normalization(self):
-        """The scale without which ``z`` has no unit: root mean square for the potential, largest size for ScInOL."""
+        """The scale that frees ``z`` of units: root mean square for the potential, largest size for ScInOL."""
         return "rms" if self.update == "potential" else "max"
 
 
@@ -92,15 +90,15 @@ class Rule(OneHeadRule):
 class State(BoundedState, JudgedState):
     """A model that is invariant under scaling each feature.
 
-    ``columns.weight`` holds ``h`` and ``columns.G`` the sum of squared ``c g x``. The average of the weights played is
+    ``columns.weight`` holds ``h``, and ``columns.G`` the sum of squared ``c g x``. The average of the weights played is
     ``columns.past / columns.credit``, the sums of ``c t s^2 w`` and of ``c t s^2`` over the rows where the feature is
-    centred, or not 0: when its values grow late, the rows before count for next to nothing.
+    centred, or not 0. If its values grow late, earlier rows count for next to nothing.
     """
 
     SMALL: ClassVar[tuple[str, ...]] = (*BoundedState.SMALL, "trust", "due")
 
     def unit_free_weight(self):
-        """``u`` to predict with, in units of the target: the average, what is played of a row of zeros, or both."""
+        """``u`` to predict with, in units of the target: the average, what a row of zeros plays, or both."""
         rule, columns = self.rule, self.columns
         with np.errstate(all="ignore"):
             u = self.latest_weight() if rule.judged or not rule.averaged else None
@@ -110,7 +108,7 @@ class State(BoundedState, JudgedState):
             return u * self.unit()[:, None]
 
     def latest_weight(self):
-        """``u`` of the last weights, for a row of zeros, without the unit of the target."""
+        """``u`` of the latest weights, for a row of zeros, without the unit of the target."""
         rule, columns, size, largest_weight = self.rule, self.columns, self.size(), self.largest_weight or 1.0
         if rule.update == "potential":
             t = max(self.t, TINY)
@@ -125,9 +123,9 @@ Rule.State = State
 def potential(h, size, t, largest_weight, alpha, n_columns, own):
     """``u = w s`` of the potential, with ``s`` the root mean square, of shape (n_heads, n_columns) (2017, Algorithm 1).
 
-    ``h`` is ``-sum c g x``, ``size`` the root of ``sum c x^2 / t`` with the row at hand, ``own`` the ``c z^2`` of it,
-    ``t`` the total weight of the rows, ``largest_weight`` that of a single one, and ``n_columns`` counts the columns of
-    the whole model.
+    ``h`` is ``-sum c g x``, ``size`` the root of ``sum c x^2 / t`` with the current row, ``own`` that row's ``c z^2``,
+    ``t`` the total weight of the rows, ``largest_weight`` that of a single one, and ``n_columns`` counts those of the
+    whole model.
     """
     ratio = h / positive(size)
     power = (ratio * ratio / largest_weight + own) / (2.0 * alpha * t)
@@ -142,7 +140,7 @@ def scinol_root(G, size, largest_weight):
 def scinol(update, h, root, beta, size, largest_weight):
     """``u = w M`` of ScInOL, with ``M`` the largest size, of shape (n_heads, n_columns) (2019, Algorithms 1 and 2).
 
-    ``h`` is ``-sum c g x``, ``root`` what `scinol_root` returned, ``beta`` the wealth of each column, ``size`` the
+    ``h`` is ``-sum c g x``, ``root`` comes from `scinol_root`, ``beta`` is the wealth of each column, ``size`` the
     largest ``|x|``, and ``largest_weight`` that of a row.
     """
     root = positive(root)

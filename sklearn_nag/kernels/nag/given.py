@@ -1,4 +1,4 @@
-"""Models of the NAG family that are set to a linear function given in raw units, such as a batch solver's."""
+"""Setting models to a linear function in raw units, such as a batch solver's."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from .rule import constrain, penalty_clock
 
 
 def set_linear(state, coef, intercept, constraint=None):
-    """Make a model that has seen rows predict by the weights given; it remembers all else that it has learnt.
+    """Make a model that has seen rows predict with the given weights, and keep all else that it has learnt.
 
-    What is kept is ``u = w s``, so the function is exact for the scales and means of this moment. A column whose scale
-    is 0 so far has no weight. An average of weights begins anew, and a penalty that is due is waived.
+    It stores ``u = w s``, which is exact for the current scales and means. A column whose scale is still 0 gets no
+    weight. An average of weights restarts, and a penalty that is due is waived.
 
-    All experts take the same ``coef``, finite and in raw units, and ``intercept``, 0 for rules without. The state stays
-    as it is where `Diverged` is raised, as a weight times its scale leaves the range of float64. Weights outside a
-    ``constraint``, a set that holds them together, become the nearest ones within it.
+    All experts take the same ``coef``, finite and in raw units, and ``intercept``, 0 for rules without one. Weights
+    outside ``constraint``, a set for all of them together, become the nearest ones in it. If a weight times its scale
+    leaves the range of float64, `Diverged` is raised, and the state stays as it is.
     """
     rule, columns = state.rule, state.columns
     columns.settle()
@@ -50,7 +50,7 @@ def set_linear(state, coef, intercept, constraint=None):
 
 
 def forget_gradients(state, losses=True):
-    """Make a model count its gradients and, by default, its losses from 0, by the scales that it knows."""
+    """Reset sums of squared gradients and, by default, losses, but not scales."""
     if losses:
         state.loss[:] = 0.0
     if state.columns.G is not None:
@@ -62,7 +62,7 @@ def forget_gradients(state, losses=True):
 
 
 def take_gradients(state, other):
-    """Count the losses and gradients that a copy of the model has met, of which no column needed another lift."""
+    """Take over losses and squared gradients of a copy whose columns have the same lifts."""
     state.loss[:] = other.loss
     if state.columns.G is not None:
         state.columns.settle()

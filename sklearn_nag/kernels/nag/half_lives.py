@@ -1,9 +1,8 @@
-"""Several half-lives side by side: a model for each, mixed by how well they have predicted rows before learning them.
+"""Several half-lives side by side: one model for each, mixed by how well they predicted rows before learning them.
 
-Models have nothing in common but the rows. Means and scales that fade are much of what a short half-life gains: on the
-electricity stream six half-lives on common scales predict .87 of the classes, on their own .95. Each model is linear,
-and so is a mixture of their predictions, not of their probabilities, whose log loss would be less by .0041 at most on
-any stream measured.
+Models share nothing but the rows. Fading means and scales are much of what a short half-life gains: on the electricity
+stream, six half-lives predict .87 of the classes on common scales, .95 on their own. Predictions are mixed, which keeps
+the model linear; mixing probabilities would lower the log loss by at most .0041 on any stream measured.
 """
 
 from __future__ import annotations
@@ -23,29 +22,29 @@ from ..state.targets import Targets
 from ..vectorized.targets import read_classes, read_units, read_variations
 from .rule import Rule, State
 
-OF_DEVIANCES = 2.0  # as a deviance is twice a negative log likelihood
-AT_ONCE = 2**12  # rows of which the predictions of all models are kept
+OF_DEVIANCES = 2.0  # a deviance is twice a negative log likelihood
+AT_ONCE = 2**12  # rows for which the predictions of all models are kept at once
 
 
 @dataclass(frozen=True)
 class MixedRule(Rule):
-    """The rule of a model that never forgets, and of as many that do as there are half-lives.
+    """Rule of one model that never forgets, and of one more for each half-life.
 
     Attributes
     ----------
     half_lives : tuple of float
-        Of the models beside the one that never forgets.
+        Of the models that forget.
     in_nats : bool
-        Whether losses are log losses, which `FixedShare` takes as they are.
+        Whether losses are log losses, which `FixedShare` uses unscaled.
     most_nats : float
-        What the loss of a model on a row counts at most beyond that of the frequency of the row's class; infinity in
-        models of earlier versions. A single row that a model was sure of would decide about it for hundreds. Without
-        the frequency a model would win that rules rare classes out.
+        The most that a model's loss on a row counts beyond the loss of the frequency of the row's class; infinity in
+        models of earlier versions. Otherwise, one row that a model was sure of would decide about it for hundreds.
+        Without the frequency, a model that rules out rare classes would win.
     """
 
     forgets: ClassVar[bool] = True
     as_begun: ClassVar[tuple[str, ...]] = (*Rule.as_begun, "half_lives", "most_nats")
-    columnwise: ClassVar[bool] = False  # as weights of several models have to be looked up
+    columnwise: ClassVar[bool] = False  # the weights of several models must be looked up
 
     half_lives: tuple[float, ...] = ()
     in_nats: bool = False
@@ -54,13 +53,13 @@ class MixedRule(Rule):
 
 @lru_cache
 def rules_of(rule):
-    """The rules of the models of a `MixedRule`: that which never forgets comes first."""
+    """Rules of the models; the one that never forgets comes first."""
     values = {part.name: getattr(rule, part.name) for part in fields(Rule)}
     return tuple(Rule(**{**values, "half_life": h, "plays_latest": False}) for h in (np.inf, *rule.half_lives))
 
 
 def _of_all(name):
-    """The method of any model that makes another one, for the models of a `MixedState`."""
+    """Method of `MixedState` that makes a new state by method ``name`` of all models."""
 
     def make(self, *args):
         others = tuple(getattr(other, name)(*args) for other in self.others)
@@ -71,7 +70,7 @@ def _of_all(name):
 
 @dataclass(eq=False)
 class MixedState(State):
-    """Models with half-lives of their own; but for what is below, the attributes are those of the one without.
+    """One model for each half-life; attributes not listed here are those of the model that never forgets.
 
     Attributes
     ----------
@@ -80,7 +79,7 @@ class MixedState(State):
     trusted : FixedShare
         How much each model is trusted.
     heard : Targets
-        What is known of targets, for units and ends of losses: as ``targets``, but with the same bits by both kernels.
+        As ``targets``, but with the same bits in both kernels; for units and upper bounds of losses.
     loss : ndarray of shape (n_played,)
         Of the mixture.
     """
@@ -107,7 +106,7 @@ class MixedState(State):
         return self.t
 
     def check_others(self):
-        """Raise ValueError unless the other models are by the rules that this one has for them, and as wide."""
+        """Raise ValueError unless ``others`` have the expected rules and columns, and ``heard`` the expected table."""
         rules = [getattr(other, "rule", None) for other in self.others]
         if rules != list(rules_of(self.rule)[1:]) or not all(type(other) is State for other in self.others):
             raise ValueError("others are not the models that the half-lives of the rule stand for")
@@ -120,7 +119,7 @@ class MixedState(State):
         check_finite("heard", self.heard.table)
 
     def models(self):
-        """The models, and the share of each in every prediction."""
+        """Pairs of a share, of shape (n_played,), and a model."""
         values = {part.name: getattr(self, part.name) for part in fields(State)}
         cached = None if self.cached is None else self.cached[3]
         first = State(**{**values, "rule": rules_of(self.rule)[0], "cached": cached})
@@ -132,24 +131,24 @@ class MixedState(State):
         return list(zip(shares.T, (first, *self.others)))
 
     def undo(self, named=None):
-        """As of any model."""
+        """`MixedUndo` of all models; see `LinearState.undo`."""
         first = super().undo(named)
         return MixedUndo(first, [other.undo(first.named) for other in self.others])
 
     copy, moved, part, latest, unclipped = map(_of_all, ("copy", "moved", "part", "latest", "unclipped"))
 
     def clip_range(self):
-        """As of any model: what is predicted where each model is held at its own end."""
+        """Range of predictions: its ends are mixtures of the models' own ends."""
         if self.rule.clip != "targets" or self.t == 0:
             return super().clip_range()
         shares, models = zip(*self.models())
         ends = zip(*(model.clip_range() for model in models))
-        with np.errstate(over="ignore"):  # in the order in which predictions are added up, so that both are equal
+        with np.errstate(over="ignore"):  # added in the same order as predictions, so that both are equal
             means = (sum(share * end for share, end in zip(shares, some)) for some in ends)
             return tuple(np.clip(mean, -LARGEST, LARGEST) for mean in means)
 
     def adopt(self, rule):
-        """As of any model."""
+        """Switch all models to ``rule``."""
         rule = self.goes_on_by(rule)
         first, *others = rules_of(rule)
         self.rule = rules_of(self.rule)[0]
@@ -159,14 +158,14 @@ class MixedState(State):
         self.rule = rule
 
     def relift_targets(self, factor):
-        """As of any model."""
+        """Multiply what has the unit of targets by ``factor``, in all models."""
         super().relift_targets(factor)
         for other in self.others:
             other.relift_targets(factor)
         self.heard = Targets(self.heard.table * factor, self.heard.lift * factor)
 
     def eta0_weights(self):
-        """How much each expert is trusted in all models together."""
+        """Shares of experts in all models together, of shape (n_groups, n_experts)."""
         shares = self.trusted.weights()
         weights = [model.mixture.weights() for model in (self, *self.others)]
         return sum(share[:, None] * own for share, own in zip(shares.T, weights))
@@ -180,15 +179,15 @@ class MixedState(State):
             return np.clip(sum(share[:, None] * own for share, own in zip(shares, parts)), -LARGEST, LARGEST)
 
     def far(self, *distance):
-        """As of any model, by the mean of any of the models."""
+        """Whether `LinearState.far` holds in any model, by column."""
         return np.logical_or.reduce([model.far(*distance) for _, model in self.models()])
 
     def linear(self):
-        """As of any model; that of the first model is kept beside it, as `models` makes that anew."""
+        """See `LinearState.linear`; also caches the first model's, because `models` makes that model anew."""
         return super().linear()[:3]
 
     def _linear(self):
-        """As `linear`, made anew: a mean of linear functions is one."""
+        """Compute `linear`: a mean of linear functions is linear."""
         shares, models = zip(*self.models())
         functions = [model.linear() for model in models]
         with np.errstate(all="ignore"):
@@ -202,40 +201,40 @@ MixedRule.State = MixedState
 
 
 class MixedUndo:
-    """What all models were before a call: `Undo` of the ``first``, with what is common to all, and of the others."""
+    """`Undo` of the ``first`` model, with what all models share, and of each of the others."""
 
     def __init__(self, first, others):
         self.state, self.first, self.others = first.state, first, others
         self.named = first.named
 
     def end(self):
-        """As of one model."""
+        """`Undo.end` of all models."""
         for undo in (self.first, *self.others):
             undo.end()
 
     def restore(self):
-        """As of one model."""
+        """`Undo.restore` of all models."""
         for undo in (self.first, *self.others):
             undo.restore()
 
     def model(self, later=()):
-        """As of one model."""
+        """`Undo.model` of all models, as one."""
         firsts, others = [undo.first for undo in later], [other for undo in later for other in undo.others]
         models = tuple(undo.model([other for other in others if other.state is undo.state]) for undo in self.others)
         return replace(self.first.model(firsts), others=models)
 
 
 def learn_and_mix(learn_by, tells, mix, state, loss, X, y, sample_weight, order, predictions):
-    """As ``learn_rows``, by all models; each row is predicted by their mixture before any has learnt it.
+    """Let all models learn rows; their mixture predicts each row before any has learnt it.
 
-    ``learn_by(rule)`` is ``learn_rows`` for one of them, which may tell what predictions lose, too, and ``mix(mixture,
-    losses, noise, row_weights)`` plays a mixture of a single group, as `Mixture.play`.
+    ``learn_by(rule)`` is ``learn_rows`` for one model; if this ``tells``, it also fills an array with the losses of
+    predictions. ``mix`` is `Mixture.play` with the mixture, of a single group, as first argument.
     """
     n = X.shape[0] if order is None else len(order)
     for start in range(0, n, AT_ONCE):
         rows = slice(start, min(start + AT_ONCE, n)) if order is None else order[start : start + AT_ONCE]
         c, some = None if sample_weight is None else sample_weight[rows], X[rows]
-        if isinstance(X, np.ndarray):  # copied once for all, where rows do not lie one after another
+        if isinstance(X, np.ndarray):  # one copy for all models, if rows are not contiguous
             some = np.ascontiguousarray(some)
         mixed = _learn_some(learn_by, tells, mix, state, loss, some, y[rows], c)
         if predictions is not None:
@@ -266,7 +265,7 @@ def _learn_some(learn_by, tells, mix, state, loss, X, y, sample_weight):
 
     def counted(losses):
         losses = np.minimum(np.minimum(losses, LARGEST) * c[:, None], LARGEST)
-        if rule.target_unit and before == 0 and rule.intercept:  # nothing is predicted of the first
+        if rule.target_unit and before == 0 and rule.intercept:  # the first row is not predicted
             losses[..., 0, :] = 0.0
         return losses
 
@@ -276,7 +275,7 @@ def _learn_some(learn_by, tells, mix, state, loss, X, y, sample_weight):
         losses = counted(np.minimum(by_all, _most_nats(state, targets, c, t)) if rule.in_nats else by_all)
         if rule.n_groups < rule.n_targets:
             losses = np.minimum(np.add.reduce(losses, axis=2, keepdims=True), LARGEST)
-        mixed = played[0].copy()  # from which others differ, so that models that agree are not rounded
+        mixed = played[0].copy()  # adding differences from it leaves predictions on which all models agree unrounded
         groups, row_weights = [], np.column_stack([c, t[1:]])
         for i in range(rule.n_groups):
             by_chance = None if noise is None else noise[:, i] * c
@@ -290,7 +289,7 @@ def _learn_some(learn_by, tells, mix, state, loss, X, y, sample_weight):
 
 
 def _most_nats(state, targets, c, t):
-    """What log losses count at most, by how often the class of each row has come."""
+    """Upper bounds of log losses, by the frequency of each row's class so far; updates ``heard.sum``."""
     sums = np.add.accumulate(np.vstack([state.heard.sum, c[:, None] * targets]))
     state.heard.sum[:] = sums[-1]
     frequency = 0.5 + 0.5 * targets * (sums / np.maximum(t, TINY)[:, None])[1:]
@@ -298,30 +297,30 @@ def _most_nats(state, targets, c, t):
 
 
 def _hear(read, state, targets, c, t, robust=False):
-    """What ``read`` makes of targets, or of their logarithms, before some rows, and after each."""
+    """What ``read`` makes of targets, which it adds to ``state.heard``."""
     rule = SimpleNamespace(intercept=state.rule.intercept, robust=robust, outlying=state.rule.outlying)
     heard = SimpleNamespace(rule=rule, targets=state.heard, t=state.t)
     return read(heard, targets, c, t)
 
 
 def _hear_targets(state, loss, targets, c, t):
-    """How losses have no unit, in which no square leaves the range.
+    """How to free losses of units, so that no square leaves the range.
 
-    ``t`` is the total weight before each of the rows, and after the last. No single row sets that unit, in which losses
-    of later ones would be nothing, but for losses with a parameter in units of the target.
+    ``t`` is the total weight before each row, and after the last. No single row may set the unit, in which losses of
+    later rows would be nothing; losses with a parameter in units of the target are exempt.
 
     Returns
     -------
     predicted : callable
-        What becomes of predictions, of shape (n_models, n_rows, n_targets), before losses are taken.
+        Maps predictions, of shape (n_models, n_rows, n_targets), to those of which losses are taken.
     in_units : ndarray of shape (n_rows, n_targets)
-        What becomes of targets.
+        Targets that go with these.
     units : ndarray of shape (n_rows, n_targets)
-        Units of the targets.
+        Of the targets.
     noise : ndarray of shape (n_rows, n_targets) or None
-        At least how much of a loss is put down to chance; None where losses themselves tell.
+        The least part of a loss that is put down to chance; None if losses themselves tell.
     floors : float or ndarray of shape (n_models - 1, n_rows, n_targets)
-        What predictions of the models that forget are not below.
+        Lower bounds of predictions by the models that forget.
     """
     if not state.rule.target_unit:
         return (lambda played: played), targets, np.ones(targets.shape), None, -np.inf
@@ -334,11 +333,11 @@ def _hear_targets(state, loss, targets, c, t):
 
 
 def _hear_rates(state, _, targets, c, t):
-    """As `_hear_targets`, where predictions are logarithms, as deviances have a unit, too.
+    """`_hear_targets` for predictions that are logarithms, because deviances have a unit, too.
 
-    Where most targets are 0, the mean deviance is far less than the dispersion, by which the log likelihood divides it,
-    and which then is about the squared coefficient of variation. So the deviance of a 0 counts as so much at least:
-    many zeros are no reason to trust those most that expected them most.
+    If most targets are 0, the mean deviance is far below the dispersion, which divides it in the log likelihood and is
+    then about the squared coefficient of variation. The deviance of a 0 counts as at least this: many zeros are no
+    reason to trust most the models that expected them most.
     """
     means, noise, floors = np.zeros(targets.shape), None, -np.inf
     with np.errstate(all="ignore"):
@@ -355,18 +354,18 @@ def _hear_rates(state, _, targets, c, t):
 
 
 def _has_floors(rule):
-    """Whether predictions are logarithms, counted from that of a mean, and are clipped."""
+    """Whether predictions are clipped logarithms, counted from that of a mean."""
     return rule.log_link and rule.target_unit and rule.clip is not None
 
 
 def _floors(rule, mean, t, has_zeros):
-    """What logarithms predicted by the models that forget are not below, where there were zeros among the targets.
+    """Lower bounds of the logarithms that the models that forget predict; -inf until a target is 0 and one is not.
 
-    Rows that are all 0 tell that the rate is below one over their number. A model that went on to less would be trusted
-    for it, and spoils a mean of logarithms.
+    Rows of zeros show only that the rate is below one over their number. A model that predicted less would be trusted
+    for it, and would spoil a mean of logarithms.
 
-    ``mean`` is the logarithm of that of all targets, or `NOTHING`, and ``t`` the weight of all rows. The first axis of
-    what is returned is that of half-lives; it is -inf where there is no such end.
+    ``mean`` is the logarithm of the mean of all targets, or `NOTHING`, and ``t`` the weight of all rows. The first axis
+    of the result is that of half-lives.
     """
     half_lives = np.reshape(rule.half_lives, (-1, *[1] * np.ndim(mean)))
     rows = np.minimum(t, half_lives / np.log(2.0))

@@ -1,12 +1,12 @@
-"""One model of several: the NAG family.
+"""Merging models of the NAG family.
 
-Sums are summed, and the weights of the columns, in raw units, are averaged. How much a model counts in the average of
-a column goes by the fourth root of ``G``, the sum of its squared gradients. So a model that has not met the column does
-not count, and where all have met it, all count about alike: by ``G`` itself, as Vowpal Wabbit has it, few outlying rows
-would decide. An average has come as far as one of the models, not as far as all of them after one another, and steps
-must not become short as if it had: so ``G``, which shortens them, grows by an average, too, that of Vowpal Wabbit, in
-which each ``G`` counts as much as it is. Where one model alone has met a feature, it is what that model has. The
-intercepts, which all rows have met, count by rows.
+Sums are added. The weights of a column, in raw units, are averaged, and a model counts by the fourth root of ``G``, its
+sum of squared gradients. A model that has not met the column does not count, and those that have count about alike; by
+``G`` itself, as in Vowpal Wabbit, a few outlying rows would decide. Intercepts, which all rows have met, count by rows.
+
+An average has come as far as one model, not as all in succession, and its steps must not be as short as if it had.
+``G``, which shortens them, therefore grows by an average, too: Vowpal Wabbit's, in which each ``G`` is weighted by
+itself, so that a feature that only one model has met keeps that model's.
 """
 
 import numpy as np
@@ -17,10 +17,10 @@ from .rule import constrain, hold, penalty_clock, settle
 
 
 def merge(states, base, power=0.25):
-    """As `sklearn_nag.kernels.merge`, of models by the same rule.
+    """Merge models with the same rule; see `sklearn_nag.kernels.merge`.
 
-    Weights are averaged by ``power`` of ``G``; 0 takes the weight of the rows behind them instead, as do rules that are
-    not adaptive. Vowpal Wabbit's is 1.
+    Models count by their rows times ``G**power``; by rows alone if ``power`` is 0 or the rule not adaptive. Vowpal
+    Wabbit's power is 1.
     """
     with np.errstate(all="ignore"):
         parts = prepare(states, base)
@@ -41,11 +41,11 @@ def _merge(parts, power):
         start = parts.base.columns.G
         own = [state.columns.G - start for state in parts.states]
         most = positive(np.max(own, axis=0))  # so that no square leaves the range
-        shares = [G / most for G in own]  # a mean in which each counts as much as it is
+        shares = [G / most for G in own]  # for a mean of ``G`` weighted by itself
         columns.G[:] = np.maximum(start + most * (sum(G * G for G in shares) / positive(sum(shares))), TINY)
-    if rule.averaged:  # of the weights played, times ``c t``
+    if rule.averaged:  # sums of the weights played, times ``c t``
         sums = [state.averaged * state.columns.weight - state.columns.past for state in everyone]
-    if rule.penalised:  # what is due falls due by the clock of each model
+    if rule.penalised:  # penalties fall due by the clock of each model
         for state in everyone:
             settle(state, state.columns)
         if rule.l2 > 0:
@@ -66,10 +66,10 @@ def _merge(parts, power):
         base, start = sums.pop(), parts.base
         counts = np.array([state.averaged - start.averaged for state in parts.states])
         own = [(played - base) / unit / max(count, TINY) for played, unit, count in zip(sums, units, counts)]
-        # Averages of long models are nearer to where all go, however many short ones are merged.
+        # Averages over many rows are nearer to where all models go, however many short ones are merged.
         by_own_rows = counts - [state.extra - start.extra for state in parts.states]
         mean = _mean_weight(parts, own, _shares(parts, power, by_own_rows))
-        # Each model counted ``c t`` by the rows that it had seen; rows to come count by ``t`` of all.
+        # Each model counted ``c t`` with the ``t`` of its own rows; rows to come count with the ``t`` of all.
         ends = np.array([state.t + start.t for state in parts.states])
         total = counts.sum() * ((merged.t + start.t) / (parts.share @ ends))
         merged.averaged = float(start.averaged + total)
@@ -81,7 +81,7 @@ def _merge(parts, power):
 
 
 def _mean_weight(parts, weights, shares):
-    """Mean of weights by lifted columns."""
+    """Mean of the weights of lifted columns."""
     mean = sum(share * weight for share, weight in zip(shares, weights))
     if parts.merged.rule.intercept:
         mean[:, -1] = parts.intercept(weights, [share[..., -1] for share in shares])
@@ -89,17 +89,17 @@ def _mean_weight(parts, weights, shares):
 
 
 def lead(state, before, momentum, renew):
-    """As `kernels.lead`: a step further the same way, which is Nesterov's momentum.
+    """Move a merged model further the same way, by Nesterov's momentum; see `sklearn_nag.kernels.lead`.
 
-    Not with an L1 penalty, as weights that it holds at 0 have to stay there; nor where weights would leave the range of
-    float64. Source: Chen and Huo, "Scalable training of deep learning machines by incremental block training with
-    intra-block parallel optimization and blockwise model-update filtering", ICASSP 2016.
+    Weights do not move with an L1 penalty, whose zeros must stay, or if they would leave the range of float64. Source:
+    Chen and Huo, "Scalable training of deep learning machines by incremental block training with intra-block parallel
+    optimization and blockwise model-update filtering", ICASSP 2016.
     """
     rule, ahead = state.rule, state.copy()
     if momentum and rule.l1 == 0 and state.t > before.t:
         with np.errstate(all="ignore"):
             settle(ahead, ahead.columns)
-            parts = prepare([ahead, ahead], before)  # the lifts are those of the state, which has seen more
+            parts = prepare([ahead, ahead], before)  # with the lifts of the state, which has seen more
             here, before = parts.states[0], parts.base
             settle(before, before.columns)
             weight = before.columns.weight / _unit(before)
@@ -119,15 +119,15 @@ def lead(state, before, momentum, renew):
 
 
 def _unit(state):
-    """What the weights that are kept are multiplied by, beside the weights by lifted columns; 1 where that is 0."""
+    """Stored weights over weights of lifted columns; 1 if that is 0."""
     size = positive(state.size())
     return size if state.rule.adaptive else size * size
 
 
 def _shares(parts, power, rows=None):
-    """By what to multiply the weights of each model, of a shape that goes with (n_heads, n_columns).
+    """Coefficients of each model's weights, which broadcast to (n_heads, n_columns).
 
-    Where no model has met a column, or with a ``power`` of 0, models count by ``rows``.
+    Models count by ``rows`` alone where none has met a column, or with a ``power`` of 0.
     """
     rows = parts.rows if rows is None else rows
     shares = [np.full((1, 1), share) for share in rows / max(rows.sum(), TINY)]

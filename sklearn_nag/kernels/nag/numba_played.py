@@ -1,8 +1,8 @@
-"""What is played of what rows have predicted: shares of experts, of the latest weights and their average, and losses.
+"""Playing what rows have predicted: shares of experts, of the latest weights and of their average, and losses.
 
-None of it changes what is learnt, as slopes are those of the latest weights. So compiled loops over rows note what each
-row needs for it, and one function plays them all: it is compiled once, whatever rules learn, and whatever rows they
-read. Eight rows at a time, where rows do not wait for one another, as they do where experts are mixed.
+This changes nothing that is learnt, because slopes are those of the latest weights. Compiled loops therefore only note
+what it needs, and `play_rows`, which is compiled once for all rules and kinds of rows, plays what they noted. It takes
+eight rows at a time if these do not wait for one another, as they do if experts are mixed.
 """
 
 from __future__ import annotations
@@ -59,33 +59,33 @@ from ..state.fading import fades_per_weight
 from ..state.judged import ROUND
 from ..state.lifts import LARGEST
 
-AT_ONCE = 2**17  # numbers that are noted before rows are played, which then are in a cache still
-PER_HEAD, PER_TARGET = 3, 5  # numbers that are noted, after the weight of the row
-# Lines of results: two for a loss that is taken number by number; then, of each head, what it plays, and what that, the
-# latest weights and their average lose.
+AT_ONCE = 2**17  # numbers noted before rows are played, when they are still in a cache
+PER_HEAD, PER_TARGET = 3, 5  # numbers noted after the weight of the row
+# Lines of results: two for a loss that is taken number by number; then, for each head, the played prediction, and the
+# losses of that, of the latest weights and of their average.
 PREDICTED, CAME_TRUE, FIRST = range(3)
 P, OF_PLAYED, OF_LATEST, OF_AVERAGE = range(FIRST, FIRST + 4)
 PER_RESULT = 4
-ALMOST_NONE = 1e-15  # a share that changes no digit: what is played alone has been judged then
+ALMOST_NONE = 1e-15  # a share that changes no digit: the other part is played alone, and its loss is known
 
 
 @fast
 def sizes_of(rule):
-    """How many heads there are, and how many targets."""
+    """Numbers of heads and of targets."""
     return (1, 1) if HAS_ONE_HEAD else (rule.n_heads, rule.n_targets)
 
 
 @fast
 def put(noted, place, value):
-    """Write at a place, without sign, as signed ones may count from the end."""
+    """Write at a place; unsigned, because signed ones may count from the end."""
     noted[np.uint64(place)] = value
 
 
 @fast
 def note(noted, row, heads, rule, c):
-    """Note the weight of a row; predictions by the latest weights and how much less the average predicts; targets.
+    """Note what playing a row needs: its weight, `PER_HEAD` numbers for each head, `PER_TARGET` for each target.
 
-    Of rows that are played at once each number lies together; what the next ones note comes after it all.
+    For rows played at once, the values of each number are contiguous; the next rows come after all of them.
     """
     n_heads, n_targets = sizes_of(rule)
     n, apart = 1 + PER_HEAD * n_heads + PER_TARGET * n_targets, WIDTH if HAS_ONE_HEAD or rule.plays_eight else 1
@@ -102,7 +102,7 @@ def note(noted, row, heads, rule, c):
 
 @fast
 def read_note(noted, at, own, heads, trust, n_heads, n_targets, is_mixed):
-    """Fill the table of heads from what has been noted of one row; hold predictions that are not to be mixed."""
+    """Fill the table of heads from the note of a row; clip predictions that are not to be mixed."""
     of_targets = at + 1 + PER_HEAD * n_heads
     for k in range(n_heads):
         line, place = at + 1 + PER_HEAD * k, of_targets + PER_TARGET * (k % n_targets)
@@ -118,7 +118,7 @@ def read_note(noted, at, own, heads, trust, n_heads, n_targets, is_mixed):
 
 @strict_slow
 def mix_and_hold(heads, c, loss, mixture, n_targets):
-    """Make one prediction of those of all experts, and hold it within its range; count the losses of the experts."""
+    """Mix the experts' predictions into one, clip it to its range, and count their losses."""
     mix(heads, mixture, n_targets)
     for j in range(n_targets):
         hold(heads, j)
@@ -127,14 +127,14 @@ def mix_and_hold(heads, c, loss, mixture, n_targets):
 
 @strict
 def hold(heads, k):
-    """Hold predictions of a head within their range."""
+    """Clip the predictions of a head to their range."""
     for row in (LATEST, AVERAGE, PLAYED):
         heads[row, k] = held(heads, row, k, k)
 
 
 @strict
 def play_one(heads, rule, loss, trust, k):
-    """What a head plays in a row, and what that, the latest weights and the average lose."""
+    """What a head plays for a row, and the losses of that, of the latest weights and of the average."""
     row, n_targets, share = LATEST if rule.plays_latest else PLAYED, rule.n_targets, trust.share[trust.groups[k]]
     of_target = heads[UNIT, k]
     if rule.told and (share <= ALMOST_NONE or rule.plays_latest):
@@ -155,7 +155,7 @@ def play_one(heads, rule, loss, trust, k):
 
 @fast
 def play_eight(noted, at, rule, loss, trust, results):
-    """Leave in ``results`` what `play_one` returns, of eight rows; of the last ones not all may have been noted."""
+    """Fill ``results`` as `play_one`, for eight rows, of which the last may not have been noted yet."""
     n_heads, n_targets = sizes_of(rule)
     of_targets = at + 1 + PER_HEAD * n_heads
     for k in range(n_heads):
@@ -187,7 +187,7 @@ def play_eight(noted, at, rule, loss, trust, results):
 
 @strict_slow
 def lose(results, line, loss, p, y, of_target, unit):
-    """Leave what eight predictions lose, as `loss_of`, of losses that do not compare heads."""
+    """Fill a line with the losses (`loss_of`) of eight predictions, if losses do not compare heads."""
     is_log = OF_MARGIN and not HAS_TARGET_UNIT and loss.code == LOG
     if is_log:
         store(results, line, 0, log_loss(y * p, inverse_power(y * p)))
@@ -210,7 +210,7 @@ def lose(results, line, loss, p, y, of_target, unit):
 
 @strict_slow
 def fade_played(heads, rule, mixture, trust, factor):
-    """As `forgetting.fade`, of what is played alone."""
+    """Fade what concerns played predictions alone; see `forgetting.fade`."""
     if mixture is not None:
         for group in range(mixture[1].size):
             fade(mixture[0], mixture[1], group, factor)
@@ -223,33 +223,31 @@ def fade_played(heads, rule, mixture, trust, factor):
 
 
 class PlayedRule(NamedTuple):
-    """What is read of a `Rule` to play."""
+    """What `play_rows` reads of a `Rule`."""
 
     n_targets: int
     n_heads: int
     judged: bool
     plays_latest: bool
-    told: bool  # whether the loss that has been noted is that of the latest weights
-    fades: float  # how often all fades for a weight of 1
+    told: bool  # whether the noted loss is that of the latest weights
+    fades: float  # fadings per unit of weight
 
 
 @entry_by_eight
 def play_rows(noted, n_rows, heads, rule, loss, losses, mixture, trust, target, ages, results, begins, played, of_rows):
-    """Play the rows that were noted; ``begins`` tells whether the first of them is the first of all.
+    """Play the rows that were noted; return whether all predictions are finite.
 
-    Predictions go to ``played``, and what they lose to ``of_rows``, where these have room. ``results`` is scratch.
-
-    ``ages`` is the total weight of the rows before, and by how many parts of a half-life what was learnt has faded.
-
-    ``mixture`` is None for models that mix no experts, so that nothing is compiled for it. Returns whether all
-    predictions are finite. ``rule``, ``loss`` and ``trust`` are plain tuples, which are handed over sooner.
+    Predictions go to ``played``, and their losses to ``of_rows``, if these have room; ``results`` is scratch.
+    ``begins`` tells whether the model begins with the first row. ``ages`` has the total weight of earlier rows, and the
+    parts of a half-life that have faded. ``mixture`` is None if no experts are mixed, so that nothing is compiled for
+    it. ``rule``, ``loss`` and ``trust`` are plain tuples, which are passed faster.
     """
     rule, loss, trust = PlayedRule(*rule), CompiledLoss(*loss), Trust(*trust)
     n_heads, n_targets = sizes_of(rule)
     n_played, width, wrong = 1 if HAS_ONE_HEAD else losses.size, 1 + PER_HEAD * n_heads + PER_TARGET * n_targets, 0
     if rule.judged:
         share_average(heads, trust)
-    is_played = False  # whether results of the eight rows at hand are by the shares of now
+    is_played = False  # whether results of the current eight rows are by the current shares
     for step in range(n_rows):
         at, own = (step // WIDTH * width, step % WIDTH) if PLAYS_EIGHT else (step * width, 0)
         c = noted[at, own]
@@ -279,7 +277,7 @@ def play_rows(noted, n_rows, heads, rule, loss, losses, mixture, trust, target, 
                 p = min(max(p, heads[LOW, k]), heads[HIGH, k])
             elif HAS_TARGET_UNIT:
                 p += target[ORIGIN, k % n_targets]
-                if begins and step == 0:  # before the first target there is nothing to predict by
+                if begins and step == 0:  # before the first target there is nothing to predict from
                     p = min(max(0.0, heads[LOW, k]), heads[HIGH, k])
             wrong |= not abs(p) <= LARGEST
             if played.size > 0:
@@ -319,7 +317,7 @@ class Player:
         self.width, self.at_once = 1 + PER_HEAD * rule.n_heads + PER_TARGET * rule.n_targets, at_once(rule, loss)
         self.most_rows = max(1, AT_ONCE // (self.width * WIDTH)) * WIDTH
         self.table = np.zeros((self.width, self.at_once))
-        self.small = self.table.ravel()  # the same numbers
+        self.small = self.table.ravel()  # a view of the same numbers
         self.begins, self.waiting, self.ages = False, np.zeros(1), np.zeros(2)
         self.of_rows, self.done = NOTHING_KEPT, 0
         self.function, played_rule, groups, share = compiled(rule, type(loss))
@@ -336,18 +334,18 @@ class Player:
         )
 
     def begin(self, state, of_rows=None):
-        """Take the model as it is before the first row to come, and an array for what predictions lose, by row."""
+        """Start before the model's next row; losses of rows go to ``of_rows``, if given."""
         self.of_rows, self.done = NOTHING_KEPT if of_rows is None else of_rows, 0
         self.begins, self.waiting[0], self.ages[:] = state.t == 0, state.waiting, (state.age, state.faded)
 
     def room(self, n_rows):
-        """Array for what rows note; the same one for single rows, that come faster than it is made."""
+        """Array for notes of rows, always the same for few: single rows come faster than one is made."""
         if n_rows <= self.at_once:
             return self.small
         return np.empty(-(-n_rows // self.at_once) * self.width * self.at_once)
 
     def play(self, noted, n_rows, kept):
-        """Play rows; fill ``kept`` with the predictions, if it has room; tell whether they are finite."""
+        """Play rows; fill ``kept`` with predictions, if it has room; return whether they are finite."""
         rows = slice(self.done, self.done + n_rows)
         table = self.table if noted is self.small else noted.reshape(-1, self.at_once)
         ok = self.function(table, n_rows, *self.model, self.begins, kept, self.of_rows[rows])
@@ -356,18 +354,18 @@ class Player:
 
 
 def at_once(rule, loss):
-    """How many rows are played at once."""
+    """Number of rows played at once."""
     return WIDTH if rule.n_played == rule.n_heads and not loss.coupled else 1
 
 
 def has_one_head(rule, loss):
-    """Whether loops know that there is one head; not of rates, where they would round otherwise than those of more."""
+    """Whether loops are compiled for one head; not for rates, which would round unlike those of more heads."""
     return rule.n_heads == 1 and not loss.log_link
 
 
 @functools.lru_cache
 def compiled(rule, loss):
-    """The function for a rule and a class of losses, what it reads of the rule, groups of heads, and fixed shares."""
+    """Function for a rule and a class of losses, its `PlayedRule`, groups of heads, and fixed shares."""
     constants = constants_of(
         plays_eight=at_once(rule, loss) > 1,
         has_one_head=has_one_head(rule, loss),

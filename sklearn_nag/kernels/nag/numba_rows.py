@@ -1,7 +1,4 @@
-"""The rules of `numpy_rows` as compiled loops.
-
-Held equal to `numpy_rows` by test, to rounding; scales and ``t`` bit for bit.
-"""
+"""`numpy_rows` as compiled loops; tests check that both agree to rounding, scales and ``t`` bit for bit."""
 
 from __future__ import annotations
 
@@ -103,20 +100,20 @@ from .numba_played import Player, at_once, has_one_head, note, sizes_of
 from .numpy_rows import raise_gradient_lift, root_mean_square
 from .rule import DAMPING, MOST_DAMPED, STEEPEST, Rule
 
-# Further entries of ``clock``; ``FADED`` is read by `factor_due`. After it come `Columns.units`. The last are of a row:
+# Further entries of ``clock``. `factor_due` reads ``FADED``, and `Columns.units` come after it. The last are of a row:
 # ``T`` and ``AVERAGED`` before it, 1 over the latter, ``AVERAGED`` when it moves the weights, and the factor of eta.
 N, SHRINKAGE, AVERAGED, AGE, FADED, OF_SUMS, OF_WEIGHTS, OF_PAST, IN_PAST = range(2, 11)
 UNITS = slice(OF_SUMS, OF_SUMS + len(PLAIN))
 BEFORE, AVERAGED_BEFORE, INVERSE, AVERAGED_AFTER, RATE = range(UNITS.stop, UNITS.stop + 5)
 SCRATCH = ("x", "z", "inverse", "direction")  # rows below the fields of a table
 LEAST_GAIN = 1e-280  # between this and its inverse, a gain may be inverted
-SMALL = 2**16  # numbers of a table, up to which it is kept beside its model
-FOR_CONSTRAINTS, FOR_BOUNDS = ("start", "own"), ("least", "most")  # further ones
+SMALL = 2**16  # a table of up to this many numbers is kept beside its model
+FOR_CONSTRAINTS, FOR_BOUNDS = ("start", "own"), ("least", "most")  # further rows
 
 
 @fast
 def scale_but_for_time(table, f, i, t):
-    """As `Columns.scale_but_for_time`, of one column."""
+    """Scale of a column without its time factor; see `Columns.scale_but_for_time`."""
     if NORM == MAX:
         return table[f.deviation, i] if IS_CENTRED else table[f.largest, i] * table[f.lift, i]
     if NORM == RMS:
@@ -130,7 +127,7 @@ def scale_but_for_time(table, f, i, t):
 
 @fast
 def time_factor(t):
-    """As `LinearRule.time_factor`."""
+    """What the scale of a column falls by while it is not named; see `LinearRule.time_factor`."""
     if NORM == RMS:
         return np.sqrt(t)
     return np.sqrt(np.sqrt(np.sqrt(t))) if NORM == AUTO else 1.0
@@ -138,7 +135,7 @@ def time_factor(t):
 
 @fast
 def inverse_root(table, f, rule, gradient_lift, heads, k, i, rest):
-    """As in `rule._rates`, ``1 / sqrt(H)`` of a column, but for the time in it; ``rest`` is the scale but for that."""
+    """``1 / sqrt(H)`` of a column without its time factor, as in `rule._rates`; ``rest`` is the scale without it."""
     inverse = gradient_lift[k // rule.sharing] * rest / np.sqrt(table[f.G + k // rule.sharing, i])
     if rule.degree == 2:
         inverse = inverse * heads[UNIT, k] if heads[UNIT, k] > 0.0 else 0.0
@@ -147,7 +144,7 @@ def inverse_root(table, f, rule, gradient_lift, heads, k, i, rest):
 
 @slow
 def shrink(table, f, rule, eta, gradient_lift, clock, heads, n, bias):
-    """As `rule.settle`, by L2 alone: by the scales and units that held before the row at hand."""
+    """Apply the L2 penalty that is due, by scales and units before the row; see `rule.settle`."""
     for i in range(n):
         rest = scale_but_for_time(table, f, i, clock[T])
         due = clock[SHRINKAGE] - table[f.shrunk, i]
@@ -169,14 +166,14 @@ def shrink(table, f, rule, eta, gradient_lift, clock, heads, n, bias):
 
 @fast
 def pace(rule, t):
-    """As by the definition."""
+    """Factor of learning rates that depends on time alone; see `rule.pace`."""
     rate = t**-rule.power_t if rule.power_t > 0 else 1.0
     return rate * rule.slowed if t > rule.slowed_from else rate
 
 
 @slow
 def shrink_by_l1(table, f, rule, eta, gradient_lift, clock, heads, n, bias):
-    """As `rule.settle`, with an L1 penalty; of the columns that the row ``x`` names, where others can wait."""
+    """Apply the L1 penalty that is due, only to columns that the row visits if others can wait; see `rule.settle`."""
     t = clock[T]
     if t == 0.0:
         return
@@ -229,9 +226,9 @@ def shrink_by_l1(table, f, rule, eta, gradient_lift, clock, heads, n, bias):
 
 @fast
 def normalise(table, f, i, moved, roots, are_rare):
-    """Leave in ``z`` what the weights of eight columns are multiplied by; return the squares of ``x`` over its scale.
+    """Fill ``z``, by which weights are multiplied, in eight columns; return the squares of ``x`` over its scale.
 
-    Scales are brought up to date but for those of "max" without centring, whose ``inverse`` the caller has filled.
+    Scales are updated, except for "max" without centring, whose ``inverse`` the caller has filled.
     """
     x, squares = moved
     if NORM == NONE:
@@ -255,35 +252,35 @@ def normalise(table, f, i, moved, roots, are_rare):
 
 @fast
 def predicted(table, f, i, w, past, inverse, of_latest, of_past):
-    """Add to predictions of a head what eight columns of some weights do, and how much less do those of the average.
+    """Add the contribution of eight columns to a head's prediction, and how much lower that of the average is.
 
-    ``inverse`` is 1 over the weight of the average. But for bounds the latter is still to be multiplied by it. Rounding
-    must not depend on where a row predicts, so that nothing depends on how a stream is cut.
+    Without bounds, the latter is still to be multiplied by ``inverse``, 1 over the weight of the average. Rounding must
+    not depend on where in the code a row predicts, so that no cut of a stream changes a bit.
     """
     z = load(table, f.z, i)
     if not IS_AVERAGED:
         return of_latest + w * z, of_past
-    if HAS_BOUNDS:  # as is the average of what was held by other scales
+    if HAS_BOUNDS:  # the average is clipped, too: its weights were clipped by other scales
         past = w - minimum(maximum(w - past * inverse, load(table, f.least, i)), load(table, f.most, i))
     return of_latest + w * z, of_past + past * z
 
 
 @fast
 def products(table, f, k, i, inverse, of_latest, of_past):
-    """As `predicted`, by weights as they are in the table."""
+    """`predicted` with the weights in the table."""
     past = load(table, f.past + k, i) if IS_AVERAGED else eight(0.0)
     return predicted(table, f, i, load(table, f.weight + k, i), past, inverse, of_latest, of_past)
 
 
 @strict
 def totals(of_latest, of_past):
-    """What `predicted` has added up, of all columns."""
+    """The two sums of `predicted`, over all columns."""
     return total(of_latest), total(of_past)
 
 
 @fast
 def rate_of(rule, clock, c, squared):
-    """The factor of eta after a row, whose features over their scales have such a sum of squares."""
+    """Factor of eta after a row with this sum of ``z^2``; advances the clocks."""
     rate = pace(rule, clock[T])
     if NORM != NONE:
         clock[N] += c * squared
@@ -298,7 +295,7 @@ def rate_of(rule, clock, c, squared):
 
 @fast
 def takes_ahead():
-    """Whether a row may be taken into the scales before the one before it has moved the weights."""
+    """Whether a row may enter the scales before the previous row has moved the weights."""
     return not (HAS_L1 or HAS_L2 or HAS_CONSTRAINT or HAS_BOUNDS)
 
 
@@ -310,7 +307,7 @@ def steps_at_once():
 
 @fast
 def take(table, heads, f, rule, clock, c, bias, rare, n, has_moved):
-    """Normalise the row; leave the factor of eta in the clock. The first head predicts at once, if it can."""
+    """Normalise the row, and set ``clock[RATE]``; the first head predicts at once, if it can."""
     predicts = not HAS_BOUNDS and (has_moved or steps_at_once())
     clock[BEFORE], clock[AVERAGED_BEFORE] = clock[T], clock[AVERAGED]
     clock[INVERSE] = 1.0 / clock[AVERAGED] if clock[AVERAGED] > 0.0 else 0.0
@@ -335,7 +332,7 @@ def take(table, heads, f, rule, clock, c, bias, rare, n, has_moved):
 
 @fast
 def predict(table, heads, f, rule, model, clock, c, bias, rare, width, n):
-    """Predict for each head; derivatives are left in the row ``GRADIENT``. Tells whether predictions are finite."""
+    """Predict for each head, and fill ``GRADIENT``; return whether predictions are finite."""
     loss, (n_heads, n_targets) = model.loss, sizes_of(rule)
     before, inverse = clock[BEFORE], clock[INVERSE]
     if HAS_BOUNDS:
@@ -369,7 +366,7 @@ def predict(table, heads, f, rule, model, clock, c, bias, rare, width, n):
 
 @slow
 def stay(heads, rule, n_heads, n_targets):
-    """As `_Heads.slope`, where predictions are logarithms: while a model forgets, some zeros move no weight."""
+    """Clear the derivatives of zeros that move no weight while a model forgets; see `_Heads.slope`."""
     if rule.fades > 0.0:
         for k in range(n_heads):
             if heads[PREDICTION, k] <= heads[LOWEST, k % n_targets]:
@@ -378,7 +375,7 @@ def stay(heads, rule, n_heads, n_targets):
 
 @fast
 def step(table, heads, f, rule, model, clock, c, bias, width, n):
-    """One step of each head; see `numpy_rows`. Those by the last ``G`` are left to `move`, as factors of directions."""
+    """Make one step of each head; those by the last ``G`` are left to `move`, as factors of ``direction``."""
     eta, gradient_lift, loss = model.eta, model.gradient_lift, model.loss
     sharing, (n_heads, n_targets) = heads_at_once(rule), sizes_of(rule)
     weighted, rate = np.sqrt(c) if IS_IMPORTANCE_AWARE else c, clock[RATE]
@@ -399,7 +396,7 @@ def step(table, heads, f, rule, model, clock, c, bias, width, n):
                 gradient = slope * load(table, f.x, i)
                 G = load(table, own, i) + gradient * gradient
                 store(table, own, i, G)
-                # 0 in columns that fill up a vector
+                # 0 in columns that pad a vector
                 moved = factor * gradient * inverse_sqrt(maximum(damped(table, f, i, G, damping), TINY))
                 store(table, f.weight + r, i, load(table, f.weight + r, i) - moved)
             continue
@@ -414,7 +411,7 @@ def step(table, heads, f, rule, model, clock, c, bias, width, n):
             store(table, f.direction, i, direction)
             gains += direction * load(table, f.z, i)
         gain = total(gains)
-        inverse = 1.0 / gain  # while it is made, the move is
+        inverse = 1.0 / gain  # this division overlaps with the computation of the move
         at_once = n_targets if IS_IMPORTANCE_AWARE and IS_COUPLED else 1  # the classes of an expert have one rate
         for k in range(first, first + sharing, at_once):
             g, unit = heads[GRADIENT, k], heads[UNIT, k]
@@ -442,7 +439,7 @@ def step(table, heads, f, rule, model, clock, c, bias, width, n):
 
 @fast
 def heads_at_once(rule):
-    """How many heads, side by side, have one direction: those that share a ``G``, and coupled ones that have none."""
+    """Number of adjacent heads with one direction: sharing a ``G``, or coupled without one."""
     if SHARES_G:
         return rule.sharing
     return rule.n_heads if IS_COUPLED else 1
@@ -450,24 +447,24 @@ def heads_at_once(rule):
 
 @strict
 def damping_of(lift, unit):
-    """As `rule.damping`."""
+    """What is added to ``G`` of a rare column with a lifted scale of 1; see `rule.damping`."""
     size = min(lift * unit, MOST_DAMPED)
     return DAMPING * (size * size)
 
 
 @fast
 def damped(table, f, i, G, damping):
-    """``G`` of eight columns, and what is added to that of rare ones."""
+    """``G`` of eight columns, with the damping of rare ones."""
     if IS_DAMPED and HAS_RARE:
         inverse = load(table, f.inverse, i)
-        size = 1.0 / where(inverse > 0.0, inverse, LARGEST)  # it is 0 where all rows with the column are forgotten
+        size = 1.0 / where(inverse > 0.0, inverse, LARGEST)  # 0 if all rows with the column are forgotten
         return G + where(load(table, f.frequent, i) > 0.0, 0.0, damping * (size * size))
     return G
 
 
 @fast
 def add_steps(table, heads, f, clock, start, stop, n, predicts):
-    """Add to the weights of some heads the last steps that `step` has found; they may predict the row ``z``."""
+    """Add the last steps of `step` to weights of some heads; with ``predicts``, these predict the row ``z``."""
     for k in range(start, stop):
         if heads[FACTOR, k] == 0.0:
             continue
@@ -480,22 +477,22 @@ def add_steps(table, heads, f, clock, start, stop, n, predicts):
             (heads[LATEST, k], heads[AVERAGE, k]), heads[IS_PREDICTED, k] = totals(of_latest, of_past), 1.0
 
 
-# In the order in which they are written, as products of other pairs may leave the range.
+# Strict: products are taken in the order written, because those of other pairs may leave the range.
 @strict
 def lifted(g, weighted, lift):
-    """The gradient of a row of some weight, lifted."""
+    """Lifted gradient of a row, times its weight or the root of it."""
     return g * weighted * lift
 
 
 @strict
 def reach(step, lift, gain, c):
-    """How far a step of a head would move its prediction at the slope of the moment, were that 1."""
+    """How far a step would move a head's prediction at a constant slope of 1."""
     return step * lift * gain * c
 
 
 @strict
 def after_step(table, f, k, i, factor, averaged):
-    """Add a step to the weights of eight columns and to the sums that averages are made of; return both."""
+    """Add a step to the weights and ``past`` of eight columns; return both."""
     move = factor * load(table, f.direction, i)
     w = load(table, f.weight + k, i) + move
     store(table, f.weight + k, i, w)
@@ -508,7 +505,7 @@ def after_step(table, f, k, i, factor, averaged):
 
 @strict
 def shared_gradient(heads, r, sharing):
-    """Derivative of a head by itself, or root mean square of those of heads side by side."""
+    """Derivative of a single head, or root mean square of those of adjacent heads."""
     if not SHARES_G and not IS_COUPLED:
         return heads[GRADIENT, r]
     most, total = 0.0, 0.0
@@ -523,7 +520,7 @@ def shared_gradient(heads, r, sharing):
 
 @slow
 def constrain(table, heads, f, rule, constraint, clock, n_heads, n):
-    """As `rule.constrain`, for the heads that made a step; scratch rows but ``inverse`` are overwritten."""
+    """Project the weights of the heads that made a step; overwrite scratch rows except ``inverse``."""
     code, radius = constraint
     root = time_factor(clock[T])
     for k in range(n_heads):
@@ -546,7 +543,7 @@ def constrain(table, heads, f, rule, constraint, clock, n_heads, n):
 
 @strict_slow
 def fill_ends(table, f, clock, target_lift, n):
-    """As `rule.ends_of`, for columns in which the row is not 0; there are no ends in the others."""
+    """Fill ``least`` and ``most`` as `rule.ends_of`; infinite in columns where the row is 0."""
     root = time_factor(clock[T])
     for i in range(n):
         low, high = -np.inf, np.inf
@@ -564,7 +561,7 @@ def fill_ends(table, f, clock, target_lift, n):
 
 @strict_slow
 def hold(table, f, averaged, n_heads, n):
-    """Cut the weights off at their ends."""
+    """Clip weights to their bounds; the average of those played stays."""
     for k in range(n_heads):
         for i in range(n):
             w = table[f.weight + k, i]
@@ -576,7 +573,7 @@ def hold(table, f, averaged, n_heads, n):
 
 @fast
 def settle(table, heads, f, rule, model, clock, width, bias):
-    """Make up for the penalty that is due."""
+    """Apply the penalty that is due; return whether there is one."""
     if HAS_L1:
         shrink_by_l1(table, f, rule, model.eta, model.gradient_lift, clock, heads, width, bias)
     elif HAS_L2:
@@ -586,7 +583,7 @@ def settle(table, heads, f, rule, model, clock, width, bias):
 
 @fast
 def must_wait(heads, rule, model, c):
-    """Whether gradients need other lifts, of those that can change."""
+    """Whether a gradient needs another lift, and can have one."""
     if not IS_ADAPTIVE:
         return False
     factor, lifts = np.sqrt(c) if IS_IMPORTANCE_AWARE else c, model.gradient_lift
@@ -600,7 +597,7 @@ def must_wait(heads, rule, model, c):
 
 @fast
 def move(table, heads, f, rule, model, clock, width, n, is_taken):
-    """Add the last steps, and hold weights in their set; predict by them, if the next row is taken."""
+    """Add the last steps, and enforce constraints; predict the next row if it is taken."""
     stop, _ = sizes_of(rule)
     add_steps(table, heads, f, clock, stop - heads_at_once(rule), stop, n, is_taken)
     if HAS_CONSTRAINT:
@@ -612,13 +609,13 @@ def move(table, heads, f, rule, model, clock, width, n, is_taken):
 
 @fast
 def due(rule, clock, c):
-    """By what all fades after a row of weight ``c``."""
+    """Factor by which everything fades after a row of weight ``c``."""
     return factor_due(clock, AGE, rule.fades, c)
 
 
 @fast
 def fade(table, n, f, rule, model, clock, factor, unseen):
-    """As `forgetting.fade`, but for what is played."""
+    """Fade all but what concerns played predictions alone; see `forgetting.fade`."""
     if FADES_ON_THE_WAY:
         kept, of_average = factor ** (1.0 / rule.lasting), factor**OF_AVERAGE
         moved = clock[AVERAGED] * (1.0 - kept)
@@ -642,7 +639,7 @@ def fade(table, n, f, rule, model, clock, factor, unseen):
 
 @strict_slow
 def hold_scales(table, n, f, t, factor):
-    """As in `forgetting`, of the first ``n`` columns."""
+    """Keep scales of the first ``n`` columns from falling fast; see `forgetting`."""
     of_squares = factor**OF_SQUARES
     for j in range(n):
         if NORM == RMS or table[f.frequent, j] > 0.0:
@@ -652,7 +649,7 @@ def hold_scales(table, n, f, t, factor):
 
 @fast
 def revive(table, f, rule, model, clock, rare, n):
-    """As `Columns.take`, of columns that have been copied as they are kept."""
+    """Convert copied columns from their units, as `Columns.take` does."""
     if FADES_ON_THE_WAY:
         of_sums, of_weights, of_past, in_past = clock[OF_SUMS], clock[OF_WEIGHTS], clock[OF_PAST], clock[IN_PAST]
         for i in range(rare, n, WIDTH):
@@ -669,7 +666,7 @@ def revive(table, f, rule, model, clock, rare, n):
 
 @fast
 def suspend(table, f, rule, model, clock, rare, n):
-    """As `Columns.put`: the way back from `revive`."""
+    """Convert columns back to their units, as `Columns.put` does."""
     if FADES_ON_THE_WAY:
         of_sums, of_weights, of_past = 1.0 / clock[OF_SUMS], 1.0 / clock[OF_WEIGHTS], 1.0 / clock[OF_PAST]
         for i in range(rare, n, WIDTH):
@@ -686,7 +683,7 @@ def suspend(table, f, rule, model, clock, rare, n):
 
 @fast
 def multiply_sums(table, f, i, factor):
-    """Multiply what is a sum over rows, of eight columns, but for gradients."""
+    """Multiply sums over rows of eight columns, except ``G``."""
     if NORM >= RMS:
         store(table, f.squares, i, load(table, f.squares, i) * factor)
     if COUNTS_ENTRIES:
@@ -707,21 +704,21 @@ def must_renew(clock, c):
 
 
 class NagPreparation(Preparation):
-    """What rows of the NAG family need, and few do."""
+    """`Preparation` that also adapts lifts of gradients."""
 
     def __init__(self, state, tables, clock, heads, importance_aware):
         super().__init__(state, tables, clock)
         self.heads, self.importance_aware = heads, importance_aware
 
     def dense(self, X, row, c):
-        """As of any family; or the lifts of gradients are raised."""
+        """Prepare the columns; or, if the row waits for it, adapt the lifts of gradients."""
         if self.clock[PENDING] == 0.0:
             super().dense(X, row, c)
         else:
             self.raise_gradient_lift(self.columns(), c)
 
     def sparse(self, data, indices, indptr, row, c):
-        """As `dense`, for CSR rows; the columns of the row have been copied."""
+        """`dense` for a CSR row, whose columns have been copied."""
         if self.clock[PENDING] == 0.0:
             self.state.columns.set_units(tuple(self.clock[UNITS].tolist()))
             if self.clock[OF_PAST] < smallest_unit(self.clock[T], self.clock[AVERAGED], c):
@@ -733,7 +730,7 @@ class NagPreparation(Preparation):
             self.raise_gradient_lift(columns.with_table(subset[: columns.n_rows]), c)
 
     def raise_gradient_lift(self, columns, c):
-        """As by the definition."""
+        """Adapt the lifts of gradients as `numpy_rows` does."""
         with np.errstate(all="ignore"):
             gradients = self.heads[GRADIENT, : self.state.rule.n_heads] * (np.sqrt(c) if self.importance_aware else c)
             raise_gradient_lift(self.state, columns, root_mean_square(gradients, self.state.rule.sharing))
@@ -743,7 +740,7 @@ Fields = layout_of(__name__, Rule, SCRATCH + FOR_CONSTRAINTS + FOR_BOUNDS)
 
 
 class CompiledRule(NamedTuple):
-    """What rows read of a `Rule`, as numbers: no None, no strings, and nothing of single heads."""
+    """What rows read of a `Rule`, as numbers: no None, no strings, nothing of single heads."""
 
     intercept: bool
     power_t: float
@@ -759,13 +756,13 @@ class CompiledRule(NamedTuple):
     clip: int
     plays_eight: bool
     radius: float
-    fades: float  # how often all fades for a weight of 1
+    fades: float  # fadings per unit of weight
     lasting: float
     begins: float  # the share of the rows above which a column becomes frequent
 
 
 class Model(NamedTuple):
-    """What rows read, or change, of a model of this family alone."""
+    """What rows read or change of a model of this family alone."""
 
     eta: np.ndarray
     gradient_lift: np.ndarray
@@ -777,7 +774,7 @@ class Model(NamedTuple):
 
 @fast
 def named(f, rule, model):
-    """`Fields`, `CompiledRule` and `Model` of plain tuples."""
+    """`Fields`, `CompiledRule` and `Model` from plain tuples."""
     eta, gradient_lift, loss, target, constraint, fading = model
     model = Model(eta, gradient_lift, CompiledLoss(*loss), target, constraint, Fading(*fading))
     return Fields(*f), CompiledRule(*rule), model
@@ -791,10 +788,10 @@ learn_dense, learn_sparse = bind(
 
 
 class Bench:
-    """What a model is learnt on: arrays beside its own, and what compiled code takes of them and of the rule.
+    """Working arrays of a model, and the arguments of compiled code made of them and of the rule.
 
-    For dense rows that of a small model is kept from call to call, as single rows come faster than it is made.
-    ``tables`` are what `workspace` has returned.
+    A small model keeps its bench for dense rows, because single rows come faster than one is made. ``tables`` come from
+    `workspace`.
     """
 
     def __init__(self, state, loss, tables):
@@ -817,12 +814,12 @@ class Bench:
         self.player = Player(state, loss, self.losses, self.target, self.heads)
 
     def serves(self, state, loss):
-        """Whether it was made of all that a model and a loss are now, and the last call on it went well."""
+        """Whether its parts are still those of a model and loss, and its last call went well."""
         return self.is_whole and all(map(operator.is_, self.made_of, parts_of(state, loss)))
 
     def lay_out(self, state, of_rows):
-        """Copy what rows change; what they lose goes to ``of_rows``, if given."""
-        if self.is_whole and self.own is not None:  # a new one has them
+        """Copy what rows change; their losses will go to ``of_rows``, if given."""
+        if self.is_whole and self.own is not None:  # a new bench has them already
             self.own.table[:] = state.columns.table
         self.is_whole = False
         clock = state.t, 0.0, state.N, state.shrinkage, state.averaged, state.age, state.faded
@@ -833,7 +830,7 @@ class Bench:
         self.player.begin(state, of_rows)
 
     def take_over(self, state, ok):
-        """Give the model what was learnt; tell whether its numbers are in range."""
+        """Give the model what was learnt; return whether its numbers are in range."""
         if ok:
             put_back(state, self.tables)
         state.loss[:], state.targets.table[:] = self.losses, self.target
@@ -846,7 +843,7 @@ class Bench:
         return self.is_whole
 
     def learn_dense(self, *args):
-        """The loop for dense rows, by whether all columns are frequent now."""
+        """Run the dense loop that fits: with or without rare columns."""
         return self.dense_by_rare[has_rare(self.rule, self.own)](*args)
 
 
@@ -861,7 +858,7 @@ _benches = Beside()  # by model
 
 
 def bench_of(state, loss, indptr):
-    """The `Bench` of a model for dense rows or, with ``indptr``, for CSR rows; made anew unless the last one serves."""
+    """`Bench` for dense rows or, with ``indptr``, CSR rows; a new one unless the last still serves."""
     bench = _benches.get(state) if indptr is None else None
     if bench is None or not bench.serves(state, loss):
         bench = Bench(state, loss, workspace(state, len(scratch_rows(state.rule)), indptr))
@@ -871,7 +868,7 @@ def bench_of(state, loss, indptr):
 
 
 def learn_rows(state, loss, X, y, sample_weight, order, predictions, losses=None):
-    """As `numpy_rows.learn_rows`; what predictions lose, by row, goes to ``losses``, of the same shape, if given."""
+    """Compiled `numpy_rows.learn_rows`; losses of predictions go to ``losses``, of the same shape, if given."""
     rule = state.rule
     by_row = not isinstance(X, np.ndarray) and rule.lazy
     state.columns.arrange("F" if by_row else "C")
@@ -892,7 +889,7 @@ def scratch_rows(rule):
 
 
 def compiled_constants(rule, loss):
-    """What code is compiled for, of a rule and a class of losses, where there may be rare columns if ever."""
+    """Compile-time constants of a rule and a class of losses, with rare columns if there may be any."""
     return constants_of(
         is_adaptive=rule.adaptive,
         is_lazy=rule.lazy,
@@ -915,10 +912,10 @@ def compiled_constants(rule, loss):
 
 @functools.lru_cache
 def compiled(rule, loss, shared, per_head, by_row):
-    """What compiled code takes for a rule, and the loops for the rule and a class of losses.
+    """Arguments of compiled code for a rule, and its loops for a class of losses.
 
-    The former are `Fields` and `CompiledRule`, the learning rates, and how columns fade; the latter that for sparse
-    rows, that for dense ones of which all columns are frequent, and that for other dense ones.
+    Arguments are `Fields`, `CompiledRule`, learning rates, and `Fading`. Loops are for sparse rows, for dense rows of
+    which all columns are frequent, and for other dense rows.
     """
     derived = {
         "clip": compiled_clip(rule),
@@ -928,7 +925,7 @@ def compiled(rule, loss, shared, per_head, by_row):
     }
     values = {name: derived.get(name, getattr(rule, name, None)) for name in CompiledRule._fields}
     constants = compiled_constants(rule, loss)
-    several = constants._replace(has_one_head=False)  # where a row costs so much that this makes no difference
+    several = constants._replace(has_one_head=False)  # rows here cost so much that this makes no difference
     fields = table_layout(Fields, scratch_rows(rule), rule, shared, per_head, by_row)
     dense = for_rule(learn_dense, constants._replace(has_rare=False, are_mixed=False))
     with_rare = for_rule(learn_dense, several) if rule.counts_entries else dense

@@ -1,9 +1,9 @@
 """The definition of the NAG family's updates, in NumPy.
 
-A row is handled in two parts. What depends on inputs alone (scales, ``z``, ``N``) is computed for a block of rows at
-once; what depends on the targets goes row by row, vectorised over columns and heads. A sparse row is a dense one on the
-columns that it names. No sum is left to BLAS, whose order of summation depends on the number of rows and of threads:
-how a stream is cut, how many heads there are and how many threads run changes no bit.
+What depends on inputs alone (scales, ``z``, ``N``) is computed for a block of rows at once; what depends on targets,
+row by row, vectorised over columns and heads. A sparse row is a dense one on the columns that it names. No sum is left
+to BLAS, whose order depends on the numbers of rows and threads: no cut of a stream, and no number of heads or threads,
+changes a bit.
 """
 
 from functools import partial
@@ -23,7 +23,7 @@ from .rule import constrain, damping, ends_of, pace, settle
 def learn_rows(state, loss, X, y, sample_weight, order, predictions):
     """Learn rows of positive weight; see `sklearn_nag.kernels.learn`."""
     rows = X, y, sample_weight, order, predictions
-    if state.rule.penalised:  # which is made up for at the rows that name a column, and rounds there
+    if state.rule.penalised:  # the penalty is applied at rows that name a column, and rounds there
         learn = partial(learn_segment, _play_and_learn)
         learn_in_blocks(partial(learn_by_segments, learn, settle=_settle), state, loss, *rows)
     else:
@@ -31,7 +31,7 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions):
 
 
 class _Rates(NamedTuple):
-    """What the learning rates of the heads are multiplied by, for each row of a segment.
+    """Factors of the learning rates of all heads, for each row of a segment.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class _Rates(NamedTuple):
     N : ndarray of shape (n_rows + 1,)
         ``sum c z^2`` before each row, and after the last.
     shrinkage : ndarray of shape (n_rows + 1,)
-        Clock of the L2 penalty, where there is one, before each row, and after the last.
+        Clock of the L2 penalty, if there is one, at the same times.
     """
 
     rate: np.ndarray
@@ -65,7 +65,7 @@ def _read_rates(state, inputs, c):
 
 
 def _play_and_learn(state, columns, loss, inputs, target_rows, c, played):
-    """Learn the rows of a segment by their own predictions, and then play these."""
+    """Learn the rows of a segment, then play their predictions."""
     rates = _read_rates(state, inputs, c)
     of_heads = target_rows.for_heads(state.rule.experts)
     heads = _Heads(state, columns, loss, inputs, rates, of_heads, c)
@@ -78,12 +78,12 @@ def _play_and_learn(state, columns, loss, inputs, target_rows, c, played):
 
 
 def _descend(state, columns, heads, inputs, rates, spread, c):
-    """One step for each row.
+    """Make one step for each row.
 
     Returns
     -------
     latest, behind : ndarray of shape (n_rows, n_heads)
-        Predictions by the latest weights, from the mean of the targets, and how much less those by the average are.
+        Predictions by the latest weights, from the mean of the targets, and how much lower those by the average are.
     """
     rule, t = state.rule, inputs.t[1:]
     latest, behind = np.zeros((2, len(c), len(rule.eta)))
@@ -110,9 +110,9 @@ def _descend(state, columns, heads, inputs, rates, spread, c):
 
 
 class _Heads:
-    """The heads of a model while they learn a segment, a row at a time.
+    """The heads of a model while they learn a segment, one row at a time.
 
-    A single head is a vector, and what is known of it a number, as they cost less than an array of one row.
+    A single head uses vectors and plain numbers, which cost less than arrays of one row.
     """
 
     def __init__(self, state, columns, loss, inputs, rates, rows, c):
@@ -124,12 +124,12 @@ class _Heads:
         self.state, self.rule, self.columns, self.loss, self.inputs = state, rule, columns, loss, inputs
         self.any = bool if single else np.count_nonzero
         self.importance_aware = rule.importance_aware and loss.move is not None
-        if self.importance_aware:  # ``G`` counts ``c`` squares, and steps last for ``c``
+        if self.importance_aware:  # ``G`` counts ``c`` squares, and a step has duration ``c``
             c, step = np.sqrt(c), step * (c if single else c[:, None])
         self.rows, self.step, self.c, self.single, self.bounded = rows, step, c, single, rule.bounded
         self.sharing, self.averaged, self.clipped = rule.sharing, rule.averaged, rule.clip is not None or rule.log_link
         self.may_stay = rule.log_link and rule.forgets
-        # What weights are multiplied by for a prediction: z or, where they are kept as theta, z over the scale.
+        # A prediction multiplies weights by ``z`` or, if they are stored as theta, by ``z`` over the scale.
         self.keeps_u = rule.adaptive or rule.normalization is None
         self.table, self.places = columns.table[len(columns.shared) :], _places_of_heads(columns, single)
         self._take(self.table)
@@ -140,16 +140,16 @@ class _Heads:
         self.highest = HIGHEST / self.gradient_lift
 
     def _take(self, table):
-        """Let ``weight``, ``G`` and ``past`` be those in a table; None where a field is absent."""
+        """Make ``weight``, ``G`` and ``past`` views of a table; None if a field is absent."""
         self.weight, self.G, self.past = [None if place is None else table[place] for place in self.places]
         self.scratch = np.empty_like(self.weight), np.empty_like(self.weight)
 
     def _by_head(self, values):
-        """Numbers of heads, to be multiplied with rows."""
+        """One number per head, shaped to be multiplied with rows."""
         return values if self.single else values[:, None]
 
     def _of_each(self, values):
-        """What heads have that share a ``G``, from one for each ``G``."""
+        """Expand one value per ``G`` to one per head."""
         return values if self.sharing == 1 else values.repeat(self.sharing, axis=0)
 
     def visit(self, i):
@@ -164,12 +164,12 @@ class _Heads:
             self.ends = _ends_of_row(self.state, self.columns, inputs, i)
 
     def leave(self):
-        """Put back the columns that the row visits."""
+        """Write back the columns that the row visits."""
         if self.inputs.visited is not None:
             self.table[:, self.inputs.visited[self.i]] = self.of_row
 
     def hold(self, averaged):
-        """Cut weights off at their ends; the average of those played has been made of what they were before."""
+        """Clip weights to their bounds; the average of those played stays."""
         held = np.clip(self.weight, *self.ends)
         if self.averaged:
             self.past += averaged * (held - self.weight)
@@ -180,15 +180,15 @@ class _Heads:
         return np.add.reduce(np.multiply(self.weight, self.features, out=self.scratch[0]), axis=-1)
 
     def predict_behind(self, averaged):
-        """How much less those by the average are."""
+        """How much lower the predictions by the average are."""
         product = self.scratch[0]
-        if self.bounded:  # as is the average of what was held by other scales
+        if self.bounded:  # the average is clipped, too: its weights were clipped by other scales
             average = np.clip(self.weight - self.past / averaged, *self.ends)
             return np.add.reduce(np.multiply(self.weight - average, self.features, out=product), axis=-1)
         return np.add.reduce(np.multiply(self.past, self.features, out=product), axis=-1) / averaged
 
     def slope(self, p):
-        """Predictions when the target is known, at which derivatives of the losses are taken, and these."""
+        """Predictions once the target is known, and the derivatives of the losses there."""
         i, rows, rule = self.i, self.rows, self.rule
         p = p + rows.mean[i]
         if self.clipped:
@@ -199,14 +199,17 @@ class _Heads:
         return p, np.where(p <= rows.lowest[i], 0.0, g) if self.may_stay else g
 
     def direction(self, g):
-        """Where a step goes, and how far for each head; importance-aware ones are scaled by `move`."""
+        """Direction of a step, and its length for each head; `move` scales importance-aware steps."""
         weighted, step = g * self.c[self.i], self.step[self.i]
         if self.rule.adaptive:
             return self._adaptive_direction(weighted, step)
         return np.multiply(1.0 if self.importance_aware else self._by_head(weighted), self.x, out=self.scratch[0]), step
 
     def _adaptive_direction(self, weighted, step):
-        """As `direction`; counts the gradient first. Heads that share a ``G`` have one, of their mean square."""
+        """`direction` of adaptive rules, after adding the gradient to ``G``.
+
+        Heads that share a ``G`` have one direction, from their root mean square.
+        """
         is_shared = self.sharing > 1
         slope = root_mean_square(weighted, self.sharing) if is_shared else weighted
         if self.any(abs(slope) >= self.highest):
@@ -230,20 +233,20 @@ class _Heads:
         return self._of_each(scaled) * self._by_head(own), step
 
     def _damped(self):
-        """``G``, and what is added to it."""
+        """``G``, with the damping of rare columns."""
         unit = self.rows.unit[self.i]
         least = damping(self.rule, self.gradient_lift, unit if self.single else unit[:: self.sharing])
         return self.G + self._by_head(least) * self.inputs.rare[self.i]
 
     def move(self, p, g, direction, step):
-        """Change the weights, and what keeps their average."""
+        """Change the weights, and ``past``."""
         if self.importance_aware:
             i, rows = self.i, self.rows
-            # By how much a step of size 1 moves the prediction.
+            # Change of the prediction for a step of size 1.
             gain = np.add.reduce(np.multiply(direction, self.features, out=self.scratch[1]), axis=-1)
             move = self.loss.move(p, rows.compared[i], step * gain, rows.unit[i])
             if not self.single:
-                move[g == 0] = 0.0  # as for a single head, for which such a row is left out
+                move[g == 0] = 0.0  # as for a single head, which skips such a row
             if self.loss.coupled:
                 by_expert = [a.reshape(self.rule.experts, -1) for a in (p, move, rows.compared[i])]
                 move = (by_expert[1] * self.loss.share(*by_expert)).ravel()
@@ -258,7 +261,7 @@ class _Heads:
             self.hold(self.state.averaged)
 
     def project(self, g):
-        """Project the weights of the heads that have moved on their set."""
+        """Project the weights of the heads that have moved onto their set."""
         rule, columns = self.rule, self.columns
         before, unit = columns.weight.copy(), np.ones(len(rule.eta))
         if rule.target_unit:
@@ -269,7 +272,7 @@ class _Heads:
 
 
 def _ends_of_row(state, columns, inputs, i):
-    """Between which the weights are held that row ``i`` visits, which are those that it is not 0 for."""
+    """Bounds of the weights that row ``i`` visits; infinite in columns where it is 0."""
     places = slice(None) if inputs.visited is None else inputs.visited[i]
     least, most = ends_of(state.rule, columns, inputs.sizes[i], state.targets.lift, places)
     apart = inputs.z[i] == 0
@@ -277,14 +280,14 @@ def _ends_of_row(state, columns, inputs, i):
 
 
 def _places_of_heads(columns, single):
-    """Where ``weight``, ``G`` and ``past`` are among the fields of heads, or None; one row each for a single head."""
+    """Indices (of a single head) or slices of ``weight``, ``G`` and ``past`` among fields of heads, or None."""
     rows, above = columns.ranges(), len(columns.shared)
     kept = [rows.get(name) for name in ("weight", "G", "past")]
     return [some and (some.start - above if single else slice(some.start - above, some.stop - above)) for some in kept]
 
 
 def root_mean_square(gradients, sharing):
-    """Of each group of heads side by side."""
+    """Root mean square of each group of adjacent heads."""
     if sharing == 1:
         return np.abs(gradients)
     groups = np.abs(gradients.reshape(-1, sharing))
@@ -294,7 +297,7 @@ def root_mean_square(gradients, sharing):
 
 
 def _settle_penalty(state, columns, i, inputs, rates, spread):
-    """Shrink the weights by the penalty up to the row before ``i``, by the scales and units that held then."""
+    """Apply the penalty due before row ``i``, by scales and units before it."""
     write_back(columns, inputs.before, i)
     state.t, state.N, state.shrinkage = float(inputs.t[i]), float(rates.N[i]), rates.shrinkage[i]
     if spread is not None:
@@ -305,7 +308,7 @@ def _settle_penalty(state, columns, i, inputs, rates, spread):
 
 
 def _settle(state, columns, named):
-    """As `settle`; the average of the weights played has been made of those before."""
+    """`settle`; the average of the weights played stays."""
     before = columns.weight.copy()
     settle(state, columns, named)
     if state.rule.averaged:
@@ -313,7 +316,7 @@ def _settle(state, columns, named):
 
 
 def raise_gradient_lift(state, columns, largest):
-    """Adapt the lifts of gradients to those at hand, whose sizes are ``largest``."""
+    """Adapt the lifts of gradients to current ones, of sizes ``largest``."""
     largest = np.reshape(largest, -1)
     new = np.where(largest == 0, state.gradient_lift, np.minimum(state.gradient_lift, lift(largest)))
     ratio = (new / state.gradient_lift)[:, None]
@@ -325,14 +328,14 @@ def raise_gradient_lift(state, columns, largest):
         columns.multiply({"G": ratio**2})
 
 
-# -- what is played of what rows have predicted; `numba_played` has it as compiled loops
+# -- playing what rows have predicted; `numba_played` has it as compiled loops
 
 
 def play_rows(state, loss, rows, c, latest, behind, played):
-    """Fill ``played`` for the rows of a segment; count what experts, latest weights and their average lose.
+    """Fill ``played`` for the rows of a segment; count the losses of experts, latest weights and their average.
 
-    None of it changes what is learnt, as slopes are those of the latest weights: ``mixture``, ``trust`` and ``due`` of
-    the state change. ``latest``, with the mean of the targets, and ``behind`` are what `_descend` returns.
+    This changes ``mixture``, ``trust`` and ``due`` of the state, but nothing that is learnt, because slopes are those
+    of the latest weights. ``latest``, with the mean of the targets, and ``behind`` come from `_descend`.
     """
     start = 0
     while start < len(c):
@@ -343,7 +346,7 @@ def play_rows(state, loss, rows, c, latest, behind, played):
 
 
 def _play_round(state, loss, rows, c, latest, behind):
-    """What is played for rows of the same share of the average; see `play_rows`."""
+    """Play rows with the same share of the average; see `play_rows`."""
     rule = state.rule
     sets = latest, latest - behind, latest - (1.0 - state.share_of_latest()) * behind
     if rule.n_played < rule.n_heads:
@@ -358,7 +361,7 @@ def _play_round(state, loss, rows, c, latest, behind):
 
 
 def _held(p, rows, rule):
-    """Predictions within their range, if they have one; NaN where they are not finite."""
+    """Predictions clipped to their range, if any; NaN if not finite."""
     if rule.clip is None and not (rule.target_unit or rule.log_link):
         return p
     n = p.shape[1]

@@ -1,9 +1,9 @@
 """The NAG family: its rules, its models, and the penalty.
 
-Two identities keep the arithmetic short, because they leave nothing to rescale when a scale changes:
+Two identities leave nothing to rescale when a scale changes:
 
 * adaptive rules: ``g z / sqrt(H) = g x / sqrt(G)`` with ``H = G / s^2``, so the step of ``u`` does not depend on ``s``;
-* the others: ``w = theta / s^2`` with ``theta = -sum eta (t/N) g x``, which is what squashing by ``(s/|x|)^2`` keeps.
+* other rules: ``w = theta / s^2`` with ``theta = -sum eta (t/N) g x``, which squashing by ``(s/|x|)^2`` preserves.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ from ..state.rule import LinearRule
 
 STEEPEST = 1e150
 DAMPING = 0.1  # added to ``H`` of rare columns; .03 to 1 served about as well in trials
-MOST_DAMPED = 2.0**400  # a lifted unit of gradients whose square stays in range, whatever the scale
+MOST_DAMPED = 2.0**400  # largest lifted unit of gradients: its square stays in range, whatever the scale
 
-# What is kept of each column; `State` says what weights are.
+# Fields of each column; `State` says what weights are.
 FIELDS = (
     *INPUTS,
-    Field("shrunk", lambda rule: rule.l2 > 0),  # reading of the clock up to which an L2 penalty has been applied
+    Field("shrunk", lambda rule: rule.l2 > 0),  # clock reading up to which the L2 penalty has been applied
     WEIGHT._replace(lift_power=lambda rule: 0 if rule.adaptive else 1),
     G._replace(needed=lambda rule: rule.adaptive),
-    # ``State.averaged * weight`` less the sum of ``c t weight`` over the weights played, so that rows which do not name
-    # a column leave it as it is; that sum itself while averaging is turned off.
+    # ``State.averaged * weight`` minus the sum of ``c t weight`` over the weights played, so that rows that do not name
+    # a column leave it unchanged. While averaging is off, that sum itself.
     PAST._replace(needed=lambda rule: rule.averaged, lift_power=lambda rule: 0 if rule.adaptive else 1, fades=True),
-    # Subgradients of ``|u|`` that an L1 penalty has applied, summed over rows: within ``t`` of 0, at its ends where
-    # ``u`` is not 0.
+    # Sum over rows of the subgradients of ``|u|`` that an L1 penalty has applied: from ``-t`` to ``t``, and at an end
+    # unless ``u`` is 0.
     Field("received", lambda rule: rule.l1 > 0, per_head=True, fades=True),
 )
 
 
 @dataclass(frozen=True)
 class Rule(LinearRule):
-    """One update rule with its parameters; models that earlier versions began keep theirs of `as_begun`, the defaults.
+    """One update rule with its parameters; models begun by earlier versions keep the defaults of those in `as_begun`.
 
     Attributes
     ----------
@@ -58,42 +58,40 @@ class Rule(LinearRule):
     power_t : float
         The learning rate falls as ``t ** -power_t``; 0 keeps it constant.
     slowed : float
-        What the rate is multiplied by once ``t`` is above `slowed_from`.
+        Factor of the rate once ``t`` is above `slowed_from`.
     l1, l2 : float
         Strength of the penalty ``l1 |u| + l2 u^2 / 2`` for each column.
     average_from : float
-        Played weights are averaged once the total weight ``t`` reaches this, ``inf`` for never; a row then counts
-        ``c t`` in the average.
+        ``t`` from which the weights played are averaged, ``inf`` for never; a row counts ``c t``.
     last : float
-        Share of the latest weights in what predicts, where weights are averaged; the average has the rest.
+        Share of the latest weights in predictions, if weights are averaged; the average has the rest.
     judged : bool
-        Whether that share follows the losses of the two instead, by AdaHedge.
+        Whether AdaHedge sets that share by the losses of the two instead.
     plays_latest : bool
         Whether the latest weights alone are played, whatever predicts.
     importance_aware : bool
         Whether a step is the limit of infinitely many small ones, for losses that have a ``move``.
     experts : int
-        Heads for each target. Heads of an expert lie side by side.
+        Heads for each target. Heads of an expert are adjacent.
     mixed : bool
-        Whether the experts make one prediction together, by AdaHedge; else each is played, and judged, by itself.
+        Whether AdaHedge mixes the experts into one prediction; else each is played and judged by itself.
     half_life : float
-        Weight of rows after which what was learnt counts half, ``inf`` where it does not fade; see `forgetting`.
+        Weight of rows after which what was learnt counts half, ``inf`` if it does not fade; see `forgetting`.
     fades_average : bool
         Whether the average of the weights played fades, too, and short half-lives forget weights sooner.
     slow_scales : bool
         Whether scales fall slowly while the model forgets, not at once.
     damped : bool
-        Whether the steps of rare columns are divided by the root of ``H + DAMPING``, in units of the loss, where
-        nothing is penalised or projected.
+        Whether steps of rare columns are divided by the root of ``H + DAMPING``, in units of the loss, if nothing is
+        penalised or projected.
     named_clearly : bool
-        Whether clearly more than half of the rows have to name a column for it to become frequent while the model
-        forgets, not just half.
+        Whether clearly more than half of the rows must name a column for it to become frequent while the model forgets.
     centred, target_unit, degree, robust, outlying, coupled, log_link, clip
         See `LinearRule`.
     constraint : set of `sklearn_nag.constraints` or None
-        Where ``u`` of the features is held, in units of the target: projected after each step in the metric of the
-        steps, ``sqrt(H)``. The radius then has the place of ``sqrt(t / N)`` in the rates of adaptive rules with scales.
-        A `Box` holds weights in raw units instead, of the columns that a row visits, by the scales that it leaves.
+        Set onto which ``u`` of the features, in units of the target, is projected after each step, in the metric of the
+        steps, ``sqrt(H)``. Its radius replaces ``sqrt(t / N)`` in the rates of adaptive rules with scales. A `Box`
+        bounds weights in raw units instead, of the columns that a row visits, by the scales after the row.
     """
 
     not_zero: ClassVar[tuple[str, ...]] = ("half_life", "slowed")
@@ -141,31 +139,31 @@ class Rule(LinearRule):
 
     @property
     def n_targets(self):
-        """Number of targets: heads, but for the experts."""
+        """Number of targets: heads per expert."""
         return len(self.eta) // self.experts
 
     @property
     def sharing(self):
-        """How many heads have one ``G``, the mean of what each would have: those that the loss compares, or just one.
+        """Number of heads that share one ``G``, the mean of their own: those that the loss compares, else 1.
 
-        A row has a slope of about 1 in its class and of ``1 / K`` in the others. Each over the root of its own sum, the
-        many small ones would move weights as far as the large one does.
+        A row has a slope of about 1 in its class and of ``1 / K`` in the others. Divided by roots of their own sums,
+        the many small ones would move weights as far as the large one.
         """
         return self.n_targets if self.coupled and self.adaptive else 1
 
     def heads(self, experts, targets):
-        """The heads of some of the experts for some of the targets."""
+        """Heads of some experts for some targets."""
         return (experts[:, None] * self.n_targets + targets).ravel()
 
     @property
     def radius(self):
-        """What the rates of the rule have in the place of ``sqrt(t / N)``; 0 where they have that."""
+        """What replaces ``sqrt(t / N)`` in the rates; 0 if nothing does."""
         replaced = self.projected and self.adaptive and self.normalization is not None
         return self.constraint.radius if replaced else 0.0
 
     @property
     def slowed_from(self):
-        """When about 20 rows were on the rare side of a quantile, between two rows."""
+        """Total weight, between two rows, by which about 20 rows were on the rare side of a quantile."""
         return np.rint(80.0 / max(self.slowed, 1e-150) ** 2) + 0.5 if self.slowed < 1.0 else np.inf
 
     @property
@@ -178,15 +176,15 @@ class Rule(LinearRule):
 
     @property
     def lifted(self):
-        """Whether columns are lifted: OGD alone works on them as they are."""
+        """Whether columns are lifted; only OGD works on them as they are."""
         return self.adaptive or self.normalization is not None
 
     @property
     def lazy(self):
-        """Whether a row may skip the columns it does not name, as what it does to them can be applied later.
+        """Whether a row may skip columns that it does not name, because its effect on them can be applied later.
 
-        It cannot where weights that a penalty shrinks are averaged, nor where all features are centred, so that a 0 is
-        a deviation like any other, nor where weights have a constraint in common.
+        It may not if weights that a penalty shrinks are averaged, if all features are centred, so that a 0 is a
+        deviation like any other, or if weights have a common constraint.
         """
         every_row = self.centred and not self.selective
         return not (every_row or (self.penalised and self.averaged) or self.projected)
@@ -206,12 +204,12 @@ class Rule(LinearRule):
 
     @property
     def columnwise(self):
-        """Whether the weight of a column that is not centred is a function of what is kept for it."""
+        """Whether the weight of a column that is not centred depends only on what is stored for it."""
         return self.selective or not self.centred
 
     @property
     def weight_power(self):
-        """By which power of ``s`` weights per unit of ``x`` are smaller than those kept."""
+        """Power of ``s`` that divides stored weights, to make them weights per unit of ``x``."""
         return 1 if self.adaptive or self.normalization is None else 2
 
 
@@ -219,17 +217,17 @@ class Rule(LinearRule):
 class State(JudgedState):
     """A model of the NAG family.
 
-    ``columns.weight`` holds ``u`` for adaptive rules, ``theta * lift`` for the others; ``columns.past`` what turns it
-    into the average of the weights played.
+    ``columns.weight`` holds ``u`` for adaptive rules, ``theta * lift`` for the others; with ``columns.past`` it gives
+    the average of the weights played.
 
     Attributes
     ----------
     N : float
         ``sum c z^2`` over rows and columns.
     extra : float
-        By how much ``averaged`` of a merged model is more than what the models counted, each by rows of its own.
+        Excess of ``averaged`` of a merged model over what its models counted, each by its own rows.
     shrinkage : float
-        Clock of the L2 penalty: ``sum c eta_t`` times what the rule normalises it by, without the factor ``eta``.
+        Clock of the L2 penalty: ``sum c eta_t`` times the rule's normalisation, without the factor ``eta``.
     mixture : Mixture
         How much each expert is trusted.
     gradient_lift : ndarray of shape (n_heads / sharing,)
@@ -240,7 +238,7 @@ class State(JudgedState):
     SMALL: ClassVar[tuple[str, ...]] = (*JudgedState.SMALL, "mixture", "gradient_lift")
 
     N: float = 0.0
-    extra: float = 0.0  # also of models that were saved by earlier versions
+    extra: float = 0.0  # also for models saved by earlier versions
     shrinkage: float = 0.0
     mixture: Mixture = field(default_factory=lambda: Mixture(np.zeros((0, 0)), np.zeros(0)))
     gradient_lift: np.ndarray = field(default_factory=lambda: np.zeros(0))
@@ -256,9 +254,9 @@ class State(JudgedState):
         return state
 
     def relift_targets(self, factor):
-        """Multiply by ``factor`` the targets and what has their unit: weights and, for losses of degree 2, slopes."""
+        """Multiply what has the unit of targets by ``factor``: these, weights and, for losses of degree 2, slopes."""
         super().relift_targets(factor)
-        self.note_columns()  # before these are left, as what changes from here on is of others
+        self.note_columns()  # before these columns are replaced by others, which then change
         self.columns = self.columns.copy()  # a call that is undone goes back to the old ones
         self.columns.settle()
         self.columns.weight *= factor
@@ -270,23 +268,23 @@ class State(JudgedState):
             self.gradient_lift = lifts
 
     def factors_to(self, later):
-        """By what fields of columns that rows have not named are multiplied until a ``later`` model, by name."""
+        """Factors, by field, that a ``later`` model has applied to columns not named since."""
         ratio = later.gradient_lift / self.gradient_lift
         return {"G": ratio[:, None] ** 2} if self.rule.adaptive and (ratio != 1.0).any() else {}
 
     # -- some of the heads
 
     def select_experts(self, experts, rule):
-        """A state with arrays of its own: what learning by ``rule``, that of some ``experts``, would have given.
+        """State that learning with ``rule``, that of some ``experts``, would have given, with arrays of its own.
 
-        To the bit, as the rule of all does not mix them.
+        It has the same bits, because experts are not mixed.
         """
         heads = self.rule.heads(experts, np.arange(self.rule.n_targets))
         judged = self.judged_heads(self.rule.groups(heads)[:: rule.n_targets // rule.n_groups])
         return replace(self._with_heads(heads, rule), targets=self.targets.copy(), loss=self.loss[heads], **judged)
 
     def for_targets(self, which):
-        """A state with arrays of its own that learns what some targets, not coupled with others, would among all."""
+        """State with arrays of its own that learns some targets, not coupled with others, as among all."""
         heads = self.rule.heads(np.arange(self.rule.experts), which)
         subset = self._with_heads(heads, replace(self.rule, eta=tuple(self.rule.eta[head] for head in heads)))
         subset.targets = self.targets.take(which)
@@ -295,7 +293,7 @@ class State(JudgedState):
         return replace(subset, loss=self.loss[played], **self.judged_heads(played))
 
     def put_targets(self, which, subset):
-        """Take over what ``subset``, from `for_targets`, has learnt. What targets share is the same in all subsets."""
+        """Take over what ``subset`` of `for_targets` has learnt; what targets share is the same in all subsets."""
         heads = self.rule.heads(np.arange(self.rule.experts), which)
         if self.G_before is None and subset.G_before is not None:
             self.G_before = self.columns.kept("G").copy()
@@ -312,7 +310,7 @@ class State(JudgedState):
         vars(self).update(subset.clocks())
 
     def _with_heads(self, heads, rule):
-        """New state by ``rule`` with the columns, lifts and clocks of some of the heads."""
+        """State with ``rule``, and the columns, lifts and clocks of some heads."""
         columns = self.columns.of_heads(heads)
         lifts = self.gradient_lift[heads[:: rule.sharing] // rule.sharing]
         return replace(State.new(rule, 0), columns=columns, gradient_lift=lifts, **self.clocks())
@@ -320,11 +318,11 @@ class State(JudgedState):
     # -- rules that change
 
     def adopt(self, rule):
-        """Go on by ``rule``, which may differ in everything but the meaning of the arrays.
+        """Switch to ``rule``, which may differ in everything except the meaning of the arrays.
 
-        A penalty that is due is made up for first, by the rule under which it fell due. An L1 penalty that is new
-        counts as if it had always been there, and held the weights where they are. One that changes goes on from the
-        gradients that it has held weights at 0 against, as far as it could have held them.
+        A penalty that is due is first applied by the old rule. A new L1 penalty counts as if it had always been there
+        and held the weights where they are. A changed one goes on from the gradients against which the old one held
+        weights at 0, as far as it could have held them.
         """
         rule = self.goes_on_by(rule)
         if rule == self.rule:
@@ -334,7 +332,7 @@ class State(JudgedState):
             self.begin_to_judge(rule)
         columns = self.columns
         columns.settle()
-        if self.rule.averaged:  # keep the sum itself until averaging goes on
+        if self.rule.averaged:  # keep the sum itself until averaging resumes
             columns.past[:] = self.averaged * columns.weight - columns.past
         settle(self, columns)
         self.columns = columns.for_rule(rule)
@@ -351,28 +349,28 @@ class State(JudgedState):
         self.rule = rule
 
     def goes_on_by(self, rule):
-        """As of any model; those of earlier versions that average by a fixed share of the latest weights keep it."""
+        """Rule used if ``rule`` is asked for; models of earlier versions keep any fixed share of the latest weights."""
         if rule.judged and self.rule.averaged and not self.rule.judged and self.averaged > 0:
             rule = replace(rule, judged=False, last=self.rule.last)
         return super().goes_on_by(rule)
 
     def share_of_latest(self):
-        """Share of the latest weights in what predicts, for each head."""
+        """Share of the latest weights in predictions, for each head."""
         return super().share_of_latest() if self.rule.judged else np.full(self.rule.n_heads, self.rule.last)
 
     # -- what the arrays stand for
 
     def latest(self):
-        """As of any family; here it is by rows that the rule tells when it averages."""
+        """The model, predicting with the latest weights; the rule stays, because it tells when averaging begins."""
         return replace(self, averaged=0.0, cached=None) if self.rule.averaged else self
 
     def unit_free_weight(self):
-        """``u`` to predict with, of the average and the last one, shrunk by the penalty that is due; experts are mixed.
+        """``u`` to predict with: of the average and the latest weights, penalised as due, with experts mixed.
 
         Returns
         -------
         ndarray of shape (n_played, n_columns)
-            Relative to the mean of columns and targets where these are learnt.
+            Relative to the mean of columns and targets if these are learnt.
         """
         columns, rule = self.columns, self.rule
         by_average = rule.averaged and self.averaged > 0
@@ -391,14 +389,14 @@ class State(JudgedState):
             return u
         experts = u.reshape(rule.experts, rule.n_targets, -1)
         mixed = [share[:, None] * own for share, own in zip(self.shares().T, experts)]
-        return np.add.reduce(mixed)  # one after the other, whatever the number of columns
+        return np.add.reduce(mixed)  # adds one by one, whatever the number of columns
 
     def eta0_weights(self):
-        """How much each expert is trusted, of shape (n_groups, n_experts)."""
+        """Shares of experts, of shape (n_groups, n_experts)."""
         return self.mixture.weights()
 
     def shares(self):
-        """How much each expert is trusted, of shape (n_targets, n_experts)."""
+        """Shares of experts, of shape (n_targets, n_experts)."""
         shares = self.mixture.weights()
         return np.broadcast_to(shares, (self.rule.n_targets, shares.shape[1]))
 
@@ -407,9 +405,9 @@ Rule.State = State
 
 
 def constrain(rule, columns, size, unit, heads):
-    """Project the weights of some heads, but for the intercept, on the set of the rule.
+    """Project weights of some heads, except the intercept, onto the set of the rule.
 
-    ``size`` holds lifted scales, ``unit`` the units of the targets, one for each head: a radius is so many of these.
+    ``size`` holds lifted scales, and ``unit`` the unit of the target for each head, in which the radius is measured.
     """
     inner = slice(0, size.size - rule.intercept)
     size = positive(size)[inner]
@@ -423,14 +421,14 @@ def constrain(rule, columns, size, unit, heads):
 
 
 def damping(rule, gradient_lift, unit):
-    """What is added to ``G`` of rare columns, for a lifted scale of 1 and targets of some unit."""
+    """What is added to ``G`` of rare columns, for a lifted scale of 1 and targets of this ``unit``."""
     return DAMPING * between(gradient_lift * unit ** (rule.degree - 1), 0.0, MOST_DAMPED) ** 2
 
 
 def ends_of(rule, columns, size, target_lift, places=slice(None)):
-    """The least and the largest weights, as they are kept, within a `Box`; infinite where there is no bound.
+    """Bounds of stored weights within a `Box`; infinite if there are none.
 
-    ``size`` holds the lifted scales of those of all ``columns`` that are at these ``places``.
+    ``size`` holds the lifted scales of the columns at ``places`` of all ``columns``.
     """
     size = positive(size)
     with np.errstate(over="ignore"):
@@ -439,7 +437,7 @@ def ends_of(rule, columns, size, target_lift, places=slice(None)):
 
 
 def hold(state):
-    """Bring the weights of a model within its `Box`."""
+    """Clip the weights of a model to its `Box`."""
     columns = state.columns
     columns.settle()
     columns.weight[:] = np.clip(columns.weight, *ends_of(state.rule, columns, state.size(), state.targets.lift))
@@ -451,10 +449,10 @@ def penalty_clock(state, rule):
 
 
 def settle(state, columns, named=None):
-    """Make the weights what they are after the penalty that is due, and note that it has been applied.
+    """Apply the penalty that is due, and note that this was done.
 
-    ``columns`` are all or some, as they were before the row at hand; ``named`` tells, as booleans, which of them to
-    settle where there is an L1 penalty.
+    ``columns`` are all or some, as before the current row. With an L1 penalty, the mask ``named`` selects those to
+    settle.
     """
     rule = state.rule
     if not rule.penalised:
@@ -474,18 +472,19 @@ def settle(state, columns, named=None):
 def penalised_weight(state, columns):
     """Weights after the penalty that is due, in closed form.
 
-    L2 alone is the flow ``du = -r l2 u`` over ``r``, the learning rates of the rows that have passed.
+    L2 alone is the flow ``du = -r l2 u`` over ``r``, the learning rates of past rows.
 
-    With L1, ``u`` becomes the minimum of ``(u - v)^2 / (2 r) + l1 (t |u| - a u) + l2 t' u^2 / 2``: ``v`` is the weight
-    after the last step, ``r`` the learning rate of the coordinate now, ``a`` what is in ``received``, and L2 is due for
-    rows of total weight ``t'``. So ``u`` stays 0 as long as the *sum* of its gradients is within ``l1 t``, and no
-    single row moves it. This is FTRL-Proximal (McMahan, AISTATS 2011), with the steps of the rule. As ``r`` is that of
-    now, a column that waited for it is not quite what it would be had each row settled it; with L2 alone it is.
+    With L1, ``u`` becomes the minimiser of ``(u - v)^2 / (2 r) + l1 (t |u| - a u) + l2 t' u^2 / 2``: ``v`` is the
+    weight after the last step, ``r`` the current learning rate of the coordinate, ``a`` its ``received``, and ``t'``
+    the weight of the rows for which L2 is due. So ``u`` stays 0 as long as the *sum* of its gradients is within ``l1
+    t``, and no single row moves it. This is FTRL-Proximal (McMahan, AISTATS 2011), with the steps of the rule. Because
+    ``r`` is the current rate, a column that waited is not quite what it would be if settled at each row; with L2 alone
+    it is.
 
-    With ``target_unit``, ``u`` and the loss are in units of the target's standard deviation as it is by now.
+    With ``target_unit``, ``u`` and the loss are in units of the target's current standard deviation.
 
-    ``columns`` are all or some, as they were before the row at hand. What is returned is to take the place of their
-    ``weight`` and, unless it is None, of their ``received``.
+    ``columns`` are all or some, as before the current row. Returned are their new ``weight`` and ``received``; the
+    latter stays if it is None.
     """
     rule = state.rule
     if rule.l1 > 0:
@@ -496,11 +495,11 @@ def penalised_weight(state, columns):
     if rule.intercept:
         due[-1] = 0.0
     decay = np.exp(-rule.l2 * _rates(state, columns, due))
-    return columns.weight * decay + 0.0, None  # which has no -0: a step of 0 would turn it into 0
+    return columns.weight * decay + 0.0, None  # ``+ 0.0`` leaves no -0, which a step of 0 would turn into 0
 
 
 def _penalised_by_l1(state, columns):
-    """As `penalised_weight`, with an L1 penalty."""
+    """`penalised_weight` with an L1 penalty."""
     rule, t, w, a = state.rule, state.t, columns.weight, columns.received
     if t == 0:
         return w, a
@@ -523,13 +522,13 @@ def _penalised_by_l1(state, columns):
 
 
 def pace(rule, t):
-    """The part of rates that depends on the time alone."""
+    """Factor of learning rates that depends on time alone."""
     rate = t**-rule.power_t
     return np.where(t > rule.slowed_from, rate * rule.slowed, rate)[()]
 
 
 def rate_of_row(rule, t, N):
-    """What `_rates` is to be given for the learning rates of the coordinates after rows of total weight ``t``."""
+    """Argument of `_rates` for learning rates after rows of total weight ``t``."""
     rate = pace(rule, t)
     if rule.normalization is not None:
         per_row = t / N if N > 0 else t
@@ -538,13 +537,13 @@ def rate_of_row(rule, t, N):
 
 
 def _rates(state, columns, clock):
-    """Learning rates of the coordinates, for ``u`` and losses in units of the target, of shape (n_heads, n_columns).
+    """Learning rates, of shape (n_heads, n_columns), for ``u`` and losses in units of the target.
 
-    ``clock`` is what all heads have in common: `rate_of_row` of each column, or the sum over some rows.
+    ``clock`` is what heads share: `rate_of_row` of each column, or a sum over rows.
     """
     rule = state.rule
     rate = np.multiply.outer(rule.eta, clock)
-    if rule.adaptive:  # 1 / sqrt(H), but for what the clock holds; bounded, as it is huge before the first gradient
+    if rule.adaptive:  # 1 / sqrt(H), except what the clock holds; bounded, because it is huge before the first gradient
         unit = state.unit()[:, None] ** (rule.degree - 1)
         with np.errstate(over="ignore", invalid="ignore"):
             root = state.gradient_lift[:, None] * columns.scale_but_for_time(rule, state.t) / np.sqrt(columns.G)
