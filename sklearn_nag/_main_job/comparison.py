@@ -248,8 +248,8 @@ def shown_measures(table, metric):
 def splits(table, folds):
     """Places of training and test rows, the same for all learners, as a list of pairs.
 
-    In the order of time, test rows are later. Splits with one class to learn are left out. Raise ValueError when none
-    is left.
+    In the order of time, test rows are later. Splits with one class to learn are left out. Raise ValueError if fewer
+    than two are left.
     """
     if table.time is None:
         make = RepeatedStratifiedKFold if table.is_classification else RepeatedKFold

@@ -63,7 +63,7 @@ class Candidate(StreamPipeline):
     Attributes
     ----------
     lost, weight : list of float
-        Total loss, and weight of the rows judged, up to the last cut but one, from there to the last cut, and since.
+        Total loss, and weight of the rows judged, from the last cut but one to the last cut, and since then.
     n_cuts : int
         Cuts survived.
     """

@@ -16,9 +16,9 @@ PER_LOG2, LOG2_HIGH, LOG2_LOW = 1.4426950408889634, 6.93147180369123816490e-01, 
 
 @fast
 def inverse_sqrt(x):
-    """``1 / sqrt(x)`` of normal numbers, to rounding, by Newton's method from a guess by the bits (Lomont, 2003).
+    """``1 / sqrt(x)`` of normal numbers, to rounding, by iteration from the processor's guess or one from the bits.
 
-    Several products take no longer than one division or root.
+    The guess from the bits is that of Lomont (2003). Several products take no longer than one division or root.
     """
     y = guess_inverse_sqrt(x)
     if IS_CLOSE:

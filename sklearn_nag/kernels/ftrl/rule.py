@@ -53,7 +53,7 @@ class Rule(OneHeadRule):
     l1, l2 : float
         Adds ``l1 |v|_1 + l2 |v|^2 / 2`` to the regulariser; not for "entropy".
     radius : float
-        Sum of the sizes of the weights, for "entropy".
+        Largest sum of absolute weights, or the sum if ``positive``, for "entropy".
     positive : bool
         Whether weights are not negative, for "entropy".
     half_life : float
@@ -181,7 +181,7 @@ def quadratic_leader(rule, z, root, size, growth):
 
 
 def entropy_leader(rule, z, size, growth):
-    """As `leader`, for weights whose sizes add up to the radius."""
+    """As `leader`, for weights whose absolute values add up to at most the radius."""
     if z.shape[1] == 0:
         return z
     power = np.where(size > 0, -rule.eta / growth * (z / positive(size)), 0.0)

@@ -19,7 +19,8 @@ def set_linear(state, coef, intercept, constraint=None):
 
     All experts take the same ``coef``, finite and in raw units, and ``intercept``, 0 for rules without one. Weights
     outside ``constraint``, a set for all of them together, become the nearest ones in it. If a weight times its scale
-    leaves the range of float64, `Diverged` is raised, and the state stays as it is.
+    leaves the range of float64, `Diverged` is raised. The state is unchanged then, except that the first models of a
+    `MixedState` may have changed: the caller restores it.
     """
     rule, columns = state.rule, state.columns
     columns.settle()

@@ -78,7 +78,8 @@ class Rule(LinearRule):
     half_life : float
         Weight of rows after which what was learnt counts half, ``inf`` if it does not fade; see `forgetting`.
     fades_average : bool
-        Whether the average of the weights played fades, too, and short half-lives forget weights sooner.
+        Whether the average of the weights played fades 1.5 times as fast as the rest, and short half-lives forget
+        weights sooner; False for models saved before.
     slow_scales : bool
         Whether scales fall slowly while the model forgets, not at once.
     damped : bool

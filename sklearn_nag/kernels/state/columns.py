@@ -248,7 +248,7 @@ class Columns:
         return Columns(table, self.shared, self.per_head, n_heads, self.sharing, units, apart)
 
     def whole(self, places=slice(None)):
-        """All rows of some columns: a view of the table, or a copy if the first rows are apart."""
+        """All rows of some columns: a view of the table if that holds just them, else a copy."""
         return self._joined(self.table[:, places], self.apart[:, places])
 
     def _joined(self, table, apart):

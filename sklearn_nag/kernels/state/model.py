@@ -330,7 +330,7 @@ class LinearState:
         return float(means[0]) if self.rule.mixed else means
 
     def unit(self):
-        """Running standard deviation of the targets, for each head; 1 if a rule does not learn it."""
+        """Running standard deviation of the targets, for each head; 1 if a rule does not learn it or has a log link."""
         if not self.rule.target_unit or self.rule.log_link:
             return np.ones(self.rule.n_heads)
         spread = self.targets.spread / np.sqrt(max(self.t, TINY))
