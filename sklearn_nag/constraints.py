@@ -1,7 +1,7 @@
-"""Sets that hold weights: which point of one is nearest to a point outside.
+"""Sets of weights, and the point of a set that is nearest to a point outside.
 
-The weights are those without units, ``u = coef_ * scale_``; see the parameter ``constraint`` of the estimators. A `Box`
-holds ``coef_`` itself. Distances are ``sum metric_i (u_i - v_i)^2``, the plain one where no metric is given.
+Weights have no unit, ``u = coef_ * scale_``; see the parameter ``constraint`` of the estimators. A `Box` contains
+``coef_`` itself. Distances are ``sum metric_i (u_i - v_i)^2``; without a metric, its entries are 1.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from numpy.typing import ArrayLike
 
 __all__ = ["Box", "L2Ball", "Simplex", "WeightedL1Ball"]
 
-STEPS = 100  # of Newton's method or of projections, of which twenty are many
-SHOWN = 100  # bounds, beyond which only their number is
-FLATTEST = 2.0**-500  # the least weight of a squared difference, in proportion to the largest
-ROUNDING = 1e-15  # of a sum, for each of its terms
+STEPS = 100  # of Newton's method or of projections; twenty are already many
+SHOWN = 100  # with more bounds, only their number is shown
+FLATTEST = 2.0**-500  # least entry of a metric, relative to its largest
+ROUNDING = 1e-15  # of a sum, per term
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class _Set:
 
     def __post_init__(self):
         if isinstance(self.radius, Real):
-            with suppress(OverflowError):  # which `project` and the estimators refuse by name
+            with suppress(OverflowError):  # `project` and the estimators refuse it by name
                 object.__setattr__(self, "radius", float(self.radius))
 
     def project(self, point: ArrayLike, metric: ArrayLike | None = None) -> np.ndarray:
@@ -77,12 +77,12 @@ class _Set:
         return replace(self, radius=self.radius * factor)
 
     def _nearest(self, v, a, radius):
-        """As `nearest`, for a point and a radius near 1 in size, or below, and a metric whose largest entry is 1."""
+        """Like `nearest`, for a point and a radius of size about 1, or below, and a metric whose largest entry is 1."""
         raise NotImplementedError
 
 
 def _checked(point, metric):
-    """Point and metric, None where none is given, as vectors; raise where they are none."""
+    """Point and metric as vectors, None without a metric; raise if they are not."""
     v = _vector("point", point)
     a = None if metric is None else _vector("metric", metric)
     if a is not None and a.shape != v.shape:
@@ -93,7 +93,7 @@ def _checked(point, metric):
 
 
 def _vector(name, values):
-    """``values`` as a vector of finite float64; raise where they are none."""
+    """``values`` as a vector of finite float64; raise if they are not."""
     if np.ma.is_masked(values):
         raise ValueError(f"{name} has masked entries, which have no values.")
     try:
@@ -149,7 +149,7 @@ class L2Ball(_Set):
             if shrink == 0.0 and length <= radius:
                 return v
             further = shrink + (length - radius) / radius * length**2 / np.add.reduce(squares / (a + shrink))
-            if not further > shrink:  # from the left, each step goes right until rounding stops it
+            if not further > shrink:  # from the left, steps go right until rounding stops them
                 break
             shrink = further
             u = v * (a / (a + shrink))
@@ -193,7 +193,7 @@ class WeightedL1Ball(_Set):
         size = np.abs(v)
         if np.add.reduce(size) <= radius:
             return v
-        return np.copysign(_on_simplex(size, a, radius), v) + 0.0  # which has no -0
+        return np.copysign(_on_simplex(size, a, radius), v) + 0.0  # avoids -0
 
 
 @dataclass(frozen=True)
@@ -259,7 +259,7 @@ class Box:
 
     def __post_init__(self):
         for name in ("low", "high"):
-            with suppress(OverflowError, TypeError, ValueError):  # which `check` refuses by name
+            with suppress(OverflowError, TypeError, ValueError):  # `check` refuses it by name
                 object.__setattr__(self, name, _bound(getattr(self, name)))
 
     def check(self, n: int | None = None) -> None:
@@ -317,7 +317,7 @@ class Box:
         """
         v, _ = _checked(point, metric)
         self.check(v.size)
-        return np.clip(v, self.low, self.high) + 0.0  # which has no -0
+        return np.clip(v, self.low, self.high) + 0.0  # avoids -0
 
     def __repr__(self):
         low, high = (
@@ -331,12 +331,12 @@ class Box:
             return NotImplemented
         return np.array_equal(self.low, other.low) and np.array_equal(self.high, other.high)
 
-    def __hash__(self):  # of little of long bounds, as rules are looked up in each call
+    def __hash__(self):  # of little of long bounds, because rules are looked up in each call
         return hash(tuple(float(np.ravel(end)[0]) if np.size(end) else 0.0 for end in (self.low, self.high)))
 
 
 def _bound(values):
-    """A bound as float, or bounds as a vector of float64 that cannot be written to."""
+    """A bound as a float, or bounds as a read-only vector of float64."""
     if isinstance(values, Real):
         return float(values)
     found = np.asarray(values)
@@ -348,10 +348,10 @@ def _bound(values):
 
 
 def _on_simplex(v, a, radius):
-    """Nearest point to ``v`` that is not negative, and whose sum is ``radius``: ``max(v - lambda / a, 0)``.
+    """Nearest nonnegative point to ``v`` with the sum ``radius``: ``max(v - lambda / a, 0)``.
 
-    Only coordinates with ``a v > lambda`` are positive: those that give the largest ``lambda``. Where the point is
-    so far away that ``radius`` is lost in rounding, what ``lambda`` leaves has the same nearest point, and is near.
+    Only coordinates with ``a v > lambda`` are positive: those that give the largest ``lambda``. If ``v`` is so far away
+    that rounding loses ``radius``, ``v - lambda / a`` has the same nearest point and is near, so the step is repeated.
     """
     a = a / FLATTEST  # so that no ``lambda`` is too small for a double
     for _ in range(STEPS):

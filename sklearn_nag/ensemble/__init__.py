@@ -1,4 +1,4 @@
-"""Many learners: mixed online by how well they have predicted so far, or beside one another with random weights."""
+"""Many learners: mixed online by past predictions, or side by side with random weights."""
 
 from ._bootstrap import OnlineBootstrap
 from ._cells import NAGCellsClassifier, NAGCellsRegressor

@@ -1,4 +1,4 @@
-"""A learner and copies of it that learn the same rows with random weights, which tell how much hangs on these rows."""
+"""A learner and copies that learn the same rows with random weights, to show how much depends on these rows."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _is_regressor(ensemble):
 
 
 def _named_weights(estimator, method, weight):
-    """Weights of rows as ``method`` of the estimator takes them: a Pipeline of scikit-learn for its last step."""
+    """Row weights for ``method`` of the estimator, named for the last step of a scikit-learn Pipeline."""
     if weight is None:
         return {}
     is_named = method == "fit" and not get_config()["enable_metadata_routing"]
@@ -69,7 +69,7 @@ def _named_weights(estimator, method, weight):
 
 
 def _decisions(model, X):
-    """What a regressor predicts, far from all targets too, or its logarithm where it has a log link."""
+    """A regressor's predictions without clipping to its targets, or their logarithms with a log link."""
     learner = learner_of(model)
     if not isinstance(learner, OnlineLinear):
         return model.predict(X)
@@ -232,11 +232,11 @@ class OnlineBootstrap(LearnsInPlace, MetaEstimatorMixin, BaseEstimator):
 
     @property
     def _learns_by_row(self):
-        """As of `StreamPipeline`, of the estimator."""
+        """As in `StreamPipeline`, for the estimator."""
         return StreamPipeline(self.estimator).learns_by_row
 
     def _new_models(self):
-        """The learner and its copies; those that shuffle do it alike, and again alike in the next `fit`."""
+        """The learner and its copies. Those that shuffle do so alike, also in the next `fit`."""
         if isinstance(learner_of(self.estimator), FrozenEstimator):
             raise TypeError("estimator is a FrozenEstimator, which does not learn.")
         models = [clone(self.estimator) for _ in range(int(self.n_models) + 1)]
@@ -248,12 +248,12 @@ class OnlineBootstrap(LearnsInPlace, MetaEstimatorMixin, BaseEstimator):
         return [model.set_params(**seeds) for model in models]
 
     def _learn(self, method, models, X, y, sample_weight, options, begin):
-        """Let the learner, the first of the models, and its copies learn rows, numbered from ``begin``."""
+        """Let the learner, the first model, and its copies learn rows, numbered from ``begin``."""
         first, copies = models[0], models[1:]
         if is_classifier(first):
             check_one_class_a_row(y, type(self).__name__)
         given = _named_weights(first, method, sample_weight)
-        getattr(first, method)(X, y, **options, **given)  # which checks what it is given
+        getattr(first, method)(X, y, **options, **given)  # checks its arguments
         n_rows = len(y) if hasattr(y, "__len__") else np.asarray(y).shape[0]
         weight = check_weights(sample_weight, n_rows)
 
@@ -267,11 +267,11 @@ class OnlineBootstrap(LearnsInPlace, MetaEstimatorMixin, BaseEstimator):
                 if not has_failed.is_set():
                     getattr(model, method)(X, y, **options, **weights)
 
-        # Each in a copy of the context here, as threads begin without what `config_context` and `part_of` have set.
+        # Each in a copy of this context, because threads begin without what `config_context` and `part_of` have set.
         calls = [delayed(copy_context().run)(learn, i, model) for i, model in enumerate(copies)]
         try:
             Parallel(n_jobs=self.n_jobs, prefer="threads")(calls)
-        except BaseException:  # what other threads are learning meanwhile can be undone only when they have
+        except BaseException:  # what other threads are learning can be undone only once they are done
             has_failed.set()
             for lock in at_work:
                 with lock:
@@ -280,7 +280,7 @@ class OnlineBootstrap(LearnsInPlace, MetaEstimatorMixin, BaseEstimator):
         self.estimator_, self.estimators_, self.n_rows_ = first, copies, begin + n_rows
 
     def _merged(self, models, base):
-        """One model of several that learnt shards: learner with learner, and each copy with its likes."""
+        """One model from several that learnt shards: learners are merged, and each copy with its counterparts."""
         check_alike(models, base)
         for name, model in named_models(models, base):
             if len(model.estimators_) != len(self.estimators_):
@@ -301,7 +301,7 @@ class OnlineBootstrap(LearnsInPlace, MetaEstimatorMixin, BaseEstimator):
 
     @property
     def _learner(self):
-        """What learns, or is to learn."""
+        """The fitted learner or, before, the given one."""
         return getattr(self, "estimator_", self.estimator)
 
     @property
@@ -311,7 +311,7 @@ class OnlineBootstrap(LearnsInPlace, MetaEstimatorMixin, BaseEstimator):
     # -- predicting
 
     def _each(self, method, X):
-        """What a method of each copy returns."""
+        """Results of a method of each copy, stacked."""
         return np.stack([getattr(model, method)(X) for model in self.estimators_])
 
     @between_calls
@@ -478,21 +478,21 @@ class OnlineBootstrap(LearnsInPlace, MetaEstimatorMixin, BaseEstimator):
         return tags_of_inner(super().__sklearn_tags__(), self.estimator)
 
 
-# Random weights of rows depend on nothing but a seed, a shard, a model and the number of the row, so that no cut of a
-# stream changes them. They come from counters, by a mixer of 64 bits (SplitMix64: Steele, Lea and Flood 2014).
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2**64 over the golden section
+# Random row weights depend only on a seed, a shard, a model and the number of the row, so that no cut of a stream
+# changes them. They come from counters, by a 64-bit mixer (SplitMix64: Steele, Lea and Flood 2014).
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2**64 over the golden ratio
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
 def _mixed(x: np.ndarray) -> np.ndarray:
-    """Integers of 64 bits, of which a change of any bit changes about half."""
+    """Mix 64-bit integers: a change of any bit changes about half of the result's bits."""
     x = (x ^ (x >> np.uint64(30))) * _FIRST
     x = (x ^ (x >> np.uint64(27))) * _SECOND
     return x ^ (x >> np.uint64(31))
 
 
 def _uniforms(keys: tuple[int, ...], start: int, stop: int) -> np.ndarray:
-    """Numbers in [0, 1) for the rows from ``start`` to ``stop``; ``keys`` are not negative."""
+    """Numbers in [0, 1) for rows from ``start`` to ``stop``; ``keys`` must not be negative."""
     with np.errstate(over="ignore"):
         state = np.zeros(1, np.uint64)
         for key in keys:
@@ -502,5 +502,5 @@ def _uniforms(keys: tuple[int, ...], start: int, stop: int) -> np.ndarray:
 
 
 def exponential_weights(keys: tuple[int, ...], start: int, stop: int) -> np.ndarray:
-    """Exponential weights, of mean 1 and variance 1, for the rows from ``start`` to ``stop``."""
+    """Exponential weights, of mean 1 and variance 1, for rows from ``start`` to ``stop``."""
     return -np.log1p(-_uniforms(keys, start, stop))

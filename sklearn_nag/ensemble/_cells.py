@@ -1,4 +1,4 @@
-"""Lines, products, curves and generations of cells side by side: learners that need no choice between them."""
+"""Lines, products, curves and generations of cells side by side, with no choice to make."""
 
 from __future__ import annotations
 
@@ -118,29 +118,29 @@ depend on how a stream is cut into batches, to the last bit.
 _LINES, _PRODUCTS = "lines", "products"
 _GENERATIONS = _CELLS, _FOCUSED, _REFOCUSED, _FINER, _OF_LATE = "cells", "focused", "refocused", "finer", "late"
 _EXACT = _EXACT_LINES, _EXACT_CURVES = "exact_lines", "exact_curves"
-_MOST_PRODUCTS = 2**12  # a row takes a nanosecond or two for each
-_MOST_EXACT = 192  # columns of exact least squares, of which a row takes the square of nanoseconds
-_ROWS_A_COLUMN = 2  # that exact ones have learnt before they are judged: with fewer they fit what comes by chance
-_FIRST_LOOK, _FINER_FROM = 5, 40  # times ``focus_rows``: rows before looks begin, and before finer cells may join
-_TRUSTED = 0.25  # share with which the first of three generations stays, or the last one
-_FALLS = 0.9  # of the mean loss that is left, or less, when rows have doubled, where cells are too coarse
-_CUTS_MORE = 2  # that trees of finer cells have
-_TO_WAKE = 32  # rows by which it is judged whether a newcomer wakes
-_MOST_PASSES, _MOST_VISITS = 8, 2**16  # that a search makes: passes, and rows in all of them
-_SHARE_HELD_OUT, _TOL = 0.1, 1e-3  # of the rows; of a loss, by which a lower one is better
-_LASTING, _MIDDLE = 4.0, 320.0  # half-lives in which losses count half; the middle one of "auto"
-_SHORTEST, _SHORTEST_UP_TO, _APART = 20.0, 5, 8.0  # half-life of cells, up to which depth, and that over the next one
-_PATIENCE = 3  # passes without gain that end a search: the second one often brings none, as it is of rows seen before
+_MOST_PRODUCTS = 2**12  # a row takes one or two nanoseconds for each
+_MOST_EXACT = 192  # columns of exact least squares; a row takes their square in nanoseconds
+_ROWS_A_COLUMN = 2  # that exact learners learn before they are judged: with fewer, they fit what comes by chance
+_FIRST_LOOK, _FINER_FROM = 5, 40  # times ``focus_rows``: when looks begin, and when finer cells may join
+_TRUSTED = 0.25  # least share with which the first of three generations, or the last one, stays
+_FALLS = 0.9  # share of the mean loss: if doubling the rows leaves less, cells are too coarse
+_CUTS_MORE = 2  # additional cuts of finer trees
+_TO_WAKE = 32  # rows after which it is judged whether a newcomer wakes
+_MOST_PASSES, _MOST_VISITS = 8, 2**16  # of a search: passes, and rows in all of them
+_SHARE_HELD_OUT, _TOL = 0.1, 1e-3  # of the rows; share of a loss by which a better one is lower
+_LASTING, _MIDDLE = 4.0, 320.0  # half-lives after which losses count half; the middle half-life of "auto"
+_SHORTEST, _SHORTEST_UP_TO, _APART = 20.0, 5, 8.0  # shortest half-life of cells, up to which depth; ratio to the next
+_PATIENCE = 3  # passes without gain that end a search: the second often brings none, because its rows are not new
 
 
 class _LinesCurvesCells(ToldNumbers):
-    """What the classifier and the regressor have in place of the parameters of a mixture."""
+    """Base of the cells estimators: fixed parameters of a mixture, and experts that join and leave."""
 
     _learner: Any
     _row_options = {"ensure_all_finite": "allow-nan"}
     _apart = False
     _pass_options = ("auto",)
-    _added: ClassVar[dict[str, Any]]  # parameters that models saved before lack, with what these have
+    _added: ClassVar[dict[str, Any]]  # parameters that older saved models lack, with their values
     _changeable = ("max_iter", "shuffle", "random_state")  # while a model goes on
     columns: Any
     n_knots: int
@@ -152,20 +152,21 @@ class _LinesCurvesCells(ToldNumbers):
     half_life: Any
     random_state: Any
     _experts: list
-    # While a newcomer sleeps: losses of the mean of it and the one before since it could wake last, and of that one.
+    # While a newcomer sleeps: losses of the mean of it and the generation before, and of that generation alone, both
+    # since it could last wake.
     _asleep: np.ndarray | None = None
-    # Mean loss of the mixture between the last two looks, 0 after the first; the weight of rows and the total losses of
-    # all until the last one. None before.
+    # Mean loss of the mixture between the last two looks, 0 after the first look; then the total weight of rows and all
+    # total losses at the last look. None before.
     _looked: np.ndarray | None = None
     _again = 0  # rows learnt in later passes
-    _refocused = False  # whether a third generation has joined; none does in models saved before there was one
-    # The columns with knots of the rows so far, until the second generation has taken its own from them.
+    _refocused = False  # whether a third generation has joined; in models saved before there was one, none does
+    # The columns with knots, for the rows so far, until the second generation has taken its knots from them.
     _early: np.ndarray | None = None
-    # What columns have had that did not vary at first, see `_late`; empty until as many rows as the second generation
-    # takes its knots from. None in models saved before, which go on as they did.
+    # Values of columns that did not vary at first, see `_late`; empty until there are as many rows as the second
+    # generation takes its knots from. None in older saved models, which go on as they did.
     _late: list | None = None
-    _fades_by_tuple = True  # whether losses fade by a tuple of half-lives; in models saved before as with "auto"
-    _tried = 0  # after how many rows it could not join, as nothing was learnt that it could cut by
+    _fades_by_tuple = True  # whether losses fade by a tuple of half-lives; in older saved models, as with "auto"
+    _tried = 0  # number of rows after which it could not join, because nothing was learnt that it could cut by
 
     @property
     def estimators(self) -> None:  # type: ignore[override]
@@ -195,7 +196,7 @@ class _LinesCurvesCells(ToldNumbers):
         ranks = {"columns": self.columns, "first_rows": self.first_rows}
         trees = {name: getattr(self, name) for name in ("n_trees", "depth", "max_columns", "random_state")}
         learner, exact, of_cells = self._learner(self.half_life), self._exact(), self.half_life
-        if isinstance(of_cells, str):  # the shortest is of about as many rows as a tree has cells
+        if isinstance(of_cells, str):  # the shortest is about the number of cells in a tree
             shortest = _SHORTEST * 2.0 ** min(max(0, self.depth - _SHORTEST_UP_TO), MOST_CUTS)
             of_cells = _APART * shortest, shortest
         parts = [
@@ -209,11 +210,11 @@ class _LinesCurvesCells(ToldNumbers):
         return [(name, make_online_pipeline(step, clone(own))) for name, step, own in parts if own is not None]
 
     def _exact(self):
-        """A learner whose weights are at the least loss of all rows so far; None where there is none."""
+        """A learner whose weights minimise the loss of all rows so far; None if there is none."""
         return None
 
     def _choose_experts(self, places):
-        """Leave out the experts that have too many columns, or only those of lines; tell the others their columns."""
+        """Leave out experts with too many columns, or all but lines; tell the others their columns."""
         n_features = self.n_features_in_
         n_numbers = n_features if isinstance(places, str) else len(places)
         n_products = n_numbers * (n_numbers + 1) // 2
@@ -227,13 +228,13 @@ class _LinesCurvesCells(ToldNumbers):
             kept -= {name} if n_columns > most else set()
         self._experts = [expert for expert in self._experts if expert.name in kept]
         self._totals = np.zeros(len(self._experts) + 1)
-        for expert in self._experts:  # which get arrays without names
+        for expert in self._experts:  # they get arrays without names
             step = expert.transformers[0][1].set_params(columns=places)
             if expert.name == _EXACT_CURVES:
                 step.set_params(products=n_curved + n_products <= _MOST_EXACT)
 
     def _with_tags(self):
-        return [self._learner(None)]  # as all of them would be made anew in each call, which takes as long as many rows
+        return [self._learner(None)]  # building all of them in each call would take as long as many rows
 
     def _check_parameters(self):
         super()._check_parameters()
@@ -244,7 +245,7 @@ class _LinesCurvesCells(ToldNumbers):
             check_number("focus_rows", self.focus_rows, Integral, min_val=1, options=(None,))
 
     def _make_passes(self, X, y, weight, rows, random_state):
-        """As of any mixture; knots are there from the first row on, as all rows are."""
+        """As for any mixture, but with knots from the first row on: all rows are there."""
         order = self._order(rows, random_state)
         for expert in self._experts:
             step = expert.transformers[0][1]
@@ -258,18 +259,18 @@ class _LinesCurvesCells(ToldNumbers):
         return n_passes
 
     def _passes_that_help(self, X, y, weight, rows, random_state):
-        """How many passes to make: where that is to be found out, as many as bring the rows held out to a low loss."""
+        """Number of passes: if it is to be found, as many as bring the held-out rows to a low loss."""
         most = min(_MOST_PASSES, _MOST_VISITS // len(rows))
         if not isinstance(self.max_iter, str):
             return int(self.max_iter)
         if most < 2 or len(rows) < SEARCHED_FROM:
             return 1
         are_apart = are_held_out(self._groups(y[rows]), _SHARE_HELD_OUT)
-        if not are_apart.any():  # as no class has rows to spare
+        if not are_apart.any():  # no class has rows to spare
             are_apart = are_held_out(np.zeros(len(rows), int), _SHARE_HELD_OUT)
         learnt, held_out = rows[~are_apart], rows[are_apart]
         trial, stopping = object.__new__(type(self)), Stopping(_TOL, _PATIENCE, relative=True)
-        vars(trial).update(copy.deepcopy(vars(self)))  # as a copy of an estimator is what it was before this call
+        vars(trial).update(copy.deepcopy(vars(self)))  # because a copy of an estimator is what it was before this call
         for i in range(most):
             with in_silence():
                 trial._learn(X, y, weight, trial._order(learnt, random_state), judge=i == 0)
@@ -283,11 +284,11 @@ class _LinesCurvesCells(ToldNumbers):
         return stopping.best_pass
 
     def _losses_in_units(self, advice, y, of_all):
-        """Loss of each row's advice, in units of the targets ``of_all`` rows, so that all outputs count alike."""
+        """Loss of each row's advice, in units of the targets ``of_all``, so that outputs count alike."""
         return self._loss_of(advice, y)
 
     def _groups(self, y):
-        """Groups of targets of which a share each is held out."""
+        """Groups of targets; a share of each is held out."""
         return np.zeros(len(y), int)
 
     def _learn(self, X, y, weight, order, judge=True, played=None):
@@ -301,11 +302,11 @@ class _LinesCurvesCells(ToldNumbers):
 
     @property
     def _focus_at(self):
-        """After how many rows the second generation joins, which the first must have learnt something of."""
+        """Number of rows after which the second generation joins; the first must have learnt by then."""
         return self.focus_rows if self.focus_rows > self.first_rows else 2 * self.first_rows
 
     def _change(self, *row):
-        """Let generations wake, join or leave after so many rows, of which ``row`` is the last."""
+        """Let generations wake, join or leave after the present number of rows, the last being ``row``."""
         n_rows = self._n_new
         if self._asleep is not None and self._rows_to_wake() == _TO_WAKE:
             self._wake()
@@ -325,7 +326,7 @@ class _LinesCurvesCells(ToldNumbers):
             self._again += len(y)
             return
         n_seen = 0
-        if self._early is not None:  # rows that the second generation takes its knots from
+        if self._early is not None:  # the second generation takes its knots from these rows
             n_left = max(0, self._focus_at - len(self._early))
             self._early = np.concatenate([self._early, dense(X[:n_left], self._cut_columns())])
             if self._late == [] and len(self._early) >= self._focus_at:
@@ -341,48 +342,48 @@ class _LinesCurvesCells(ToldNumbers):
 
     @property
     def _still_for(self):
-        """For how many rows a column that is late has had one value: the first cells could cut next to nothing."""
+        """Number of rows in which late columns have one value: the first cells could cut next to nothing."""
         return (self.first_rows + 1) // 2
 
     def _next_change(self):
-        """After how many rows a generation of cells may join, wake or leave next; 0 for never."""
+        """Number of rows after which generations may next join, wake or leave; 0 for never."""
         n_rows, generations = self._n_new, self._generations()
         if self.focus_rows is None or not generations:
             return 0
         changes = [] if self._asleep is None else [n_rows + self._rows_to_wake()]
         if generations == [_CELLS] and (n_rows < self._focus_at or self._early is not None):
-            changes.append(max(self._focus_at, 2 * self._tried, n_rows + 1))  # shards may have had them together
+            changes.append(max(self._focus_at, 2 * self._tried, n_rows + 1))  # shards may have passed it together
         elif generations != [_FINER] or any(map(len, self._late or ())):
             changes.append(self._next_look(n_rows))
         return min(changes, default=0)
 
     def _generations(self):
-        """Names of the experts that have cells, the first one first."""
+        """Names of the experts with cells, the oldest first."""
         return [name for name in self._names if name in _GENERATIONS]
 
     @property
     def _n_new(self):
-        """How many rows have been learnt, each counted once."""
+        """Number of rows learnt, each counted once."""
         return self._experts[0].n_rows - self._again
 
     def _next_look(self, n_rows):
-        """At how many rows, above ``n_rows``, the losses are looked at next."""
+        """Number of rows, above ``n_rows``, at which losses are next looked at."""
         look = _FIRST_LOOK * self._focus_at
         while look <= n_rows:
             look *= 2
         return look
 
     def _rows_to_wake(self):
-        """After how many rows the newcomer may wake next; it has learnt one more than those since it joined."""
+        """Number of rows until the newcomer may next wake; it has learnt one more than came since it joined."""
         return _TO_WAKE - (self._experts[-1].n_rows - 1) % _TO_WAKE
 
     def _wake(self):
-        """Let the newcomer be judged by itself, if since the last try it would have done no harm at its weight."""
+        """Judge the newcomer by itself, if at its weight it would have done no harm since the last try."""
         of_both, before = self._asleep
         self._asleep = None if _holds(of_both <= before) else self._zeros(2)
 
     def _judge(self, responses, y, c, n_unjudged):
-        """As of any mixture; exact ones that sleep agree with lines, a newcomer with the generation before."""
+        """As for any mixture, but sleeping exact experts agree with lines, newcomers with the generation before."""
         lines, *_ = responses = list(responses)
         for expert, place in zip(self._experts, self._first_forecasts()):
             n_asleep = _rows_asleep(expert) - (self._n_new - len(lines))
@@ -406,7 +407,7 @@ class _LinesCurvesCells(ToldNumbers):
         return shares
 
     def _focus(self, name, depth, *row):
-        """Let another generation of cells learn the latest row, and join; return whether there is one."""
+        """Let another generation of cells learn the latest row and join; return whether there is one."""
         before = self._experts[-1]
         first = before.transformers[0][1]
         importance = first._importance(*rows_and_weights(before.learner, self.n_features_in_))
@@ -421,7 +422,7 @@ class _LinesCurvesCells(ToldNumbers):
         return True
 
     def _look(self, *row):
-        """Look at the losses, as rows have doubled since the last look: a generation may join or leave."""
+        """Look at losses when rows have doubled since the last look: a generation may join or leave."""
         t = np.full_like(self._totals[:1], self._t)
         now, mean, falls = np.concatenate([t, self._totals]), np.zeros_like(t), False
         since = now if self._looked is None else now - self._looked[1:]
@@ -431,12 +432,12 @@ class _LinesCurvesCells(ToldNumbers):
         self._looked = np.concatenate([mean, now])
         generations, n_rows = self._generations(), self._n_new
         if self._asleep is not None:
-            if len(generations) > 2:  # what has not woken by now is not worth its time
+            if len(generations) > 2:  # a generation still asleep is not worth its time
                 self._asleep = None
                 self._leave(generations[-1])
             return
         lost, trust = (dict(zip(self._names, of_each)) for of_each in (since[1:-1], self._shares().mean(axis=1)))
-        some = _CELLS, _REFOCUSED, _OF_LATE  # as the second is what shards share
+        some = _CELLS, _REFOCUSED, _OF_LATE  # not the second, which shards share
         least = min(some, key=lambda name: trust.get(name, 1.0))
         if generations == [_CELLS, _FOCUSED] and not self._refocused:
             self._refocused = self._focus(_REFOCUSED, self.depth, *row)
@@ -455,13 +456,13 @@ class _LinesCurvesCells(ToldNumbers):
                 self._leave(generations[0])
 
     def _not_yet_cut(self, name):
-        """The late columns that a generation cannot cut as yet, by place, among those that can be cut by now."""
+        """Late columns, by place, that can be cut by now, but not yet by this generation."""
         enough = [values if len(values) > self.first_rows else values[:0] for values in self._late or ()]
         return self._expert(name).transformers[0][1]._news(enough)
 
     def _finer_depth(self):
-        """Depth of finer cells, of which all fit into the columns that there may be."""
-        of_a_tree = self.max_columns // self.n_trees  # columns, which 2 ** (depth + 1) - 1 cells have to fit into
+        """Depth of finer cells that all fit into the columns allowed."""
+        of_a_tree = self.max_columns // self.n_trees  # columns, into which 2 ** (depth + 1) - 1 cells must fit
         return min(self.depth + _CUTS_MORE, MOST_CUTS, (of_a_tree + 1).bit_length() - 2)
 
     def _rearrange(self, forecasts):
@@ -484,7 +485,7 @@ class _LinesCurvesCells(ToldNumbers):
             self._fades_by_tuple = True
 
     def _merged(self, models, base):
-        """One model of several, of which this is the first, that went on from ``base``: see `sklearn_nag.merge`."""
+        """One model from several that went on from ``base``, the first being this; see `sklearn_nag.merge`."""
         check_alike(models, base, "classes_", "_n_outputs", "_made_with")
         named = named_models(models)
         if base is not None and base._mixture is None:
@@ -525,12 +526,12 @@ class _LinesCurvesCells(ToldNumbers):
         return whole
 
     def _with_experts(self, names, models):
-        """The model, or a copy whose mixture is of the experts of these names, which all of ``models`` have."""
+        """The model, or a copy with the experts of these names, which all ``models`` have."""
         if self._names == names:
             return self
         model = copy.deepcopy(self)
         for name in names:
-            if name not in model._names:  # cells that join a base only later
+            if name not in model._names:  # cells that joined after the base
                 model._join(models[0]._expert(name), model._expert(model._generations()[-1]))
         for name in model._names:
             if name not in names:
@@ -538,14 +539,14 @@ class _LinesCurvesCells(ToldNumbers):
         return model
 
     def _expert(self, name):
-        """The expert of a name."""
+        """The expert of this name."""
         return self._experts[self._names.index(name)]
 
     def _merge_targets(self, others, base):
-        """Take over what others know of targets and errors."""
+        """Take over what ``others`` know of targets and errors."""
 
     def _check_names(self, first, name, others):
-        """Raise unless a model with experts of other names can be merged with this one."""
+        """Raise unless a model with the experts ``others`` can be merged with this."""
         if others != self._names and not {*_GENERATIONS[1:]} & {*others} & {*self._names}:
             raise ValueError(
                 f"{name} has the estimators {others}, {first} {self._names}: let one model learn focus_rows "
@@ -619,7 +620,7 @@ class _LinesCurvesCells(ToldNumbers):
                 raise ValueError(f"_made_with does not say with which {min(missing)} this model was begun")
         if "_experts" in state:
             state = {"_refocused": True, "_fades_by_tuple": False, "validation_losses_": np.empty(0), **state}
-            state["_again"] = int(state.get("_again", 0))  # a float in models merged before
+            state["_again"] = int(state.get("_again", 0))  # a float in older merged models
         super().__setstate__(state)
 
     def __sklearn_tags__(self):
@@ -629,24 +630,24 @@ class _LinesCurvesCells(ToldNumbers):
 
 
 def _holds(of_outputs):
-    """Whether something is true of half of the outputs at least, so that the unit of none matters."""
+    """Whether something holds for at least half of the outputs, so that no unit matters."""
     return 2 * np.count_nonzero(of_outputs) >= of_outputs.size
 
 
 def _middle(half_lives):
-    """The middle one of several half-lives; of an even number the geometric mean of both."""
+    """Median of several half-lives; of an even number, the geometric mean of the middle two."""
     ordered = sorted(map(float, half_lives))
     low, high = ordered[(len(ordered) - 1) // 2], ordered[len(ordered) // 2]
     return low * (high / low) ** 0.5
 
 
 def _rows_asleep(expert):
-    """How many rows an expert learns before it is judged by itself."""
+    """Number of rows that an expert learns before it is judged by itself."""
     return _ROWS_A_COLUMN * (1 + expert.learner.n_features_in_) if expert.name in _EXACT and expert.n_rows > 0 else 0
 
 
 def _joined_early(models, base):
-    """The rows that a second generation takes its knots from, of all models; None where some have none any more."""
+    """All models' rows from which a second generation takes its knots; None if a model no longer has them."""
     before = [] if base is None else [base]
     if any(model._early is None for model in [*models, *before]):
         return None
@@ -656,7 +657,7 @@ def _joined_early(models, base):
 
 
 def _joined_late(models, base):
-    """What all models know of late columns; None where some, which were saved before, do not look for these."""
+    """What all models know of late columns; None if an older saved one does not look for them."""
     known = [model._late for model in [*models, *([] if base is None else [base])]]
     if any(of_one is None for of_one in known):
         return None
@@ -669,7 +670,7 @@ def _joined_late(models, base):
 def _shared_names(models):
     """Names of the experts that all models have.
 
-    Cells that joined after models had parted have other trees in each: they are left out while there are others.
+    Cells that joined after models parted have other trees in each; they are left out if others remain.
     """
     names = [name for name in models[0]._names if all(name in model._names for model in models)]
     for name in reversed(_GENERATIONS):
@@ -681,7 +682,7 @@ def _shared_names(models):
 
 
 def _merged_expert(name, models, base):
-    """One expert of those that several models have by a name; the base may be without it."""
+    """One expert from those of a name in several models; the base may lack it."""
     experts = [model._expert(name) for model in models]
     start = None if base is None or name not in base._names else base._expert(name)
     merged = copy.copy(experts[0])
@@ -812,12 +813,12 @@ class NAGCellsClassifier(_LinesCurvesCells, WeighsClasses, HedgeClassifier):  # 
     def _weigh_all(self, y, weight):
         self._class_counts = None
         if isinstance(self.class_weight, str):
-            self._weigh_next(y, weight)  # which counts classes
+            self._weigh_next(y, weight)  # counts classes
         return self._weigh(y, weight)
 
     def _go_on(self, X, y, sample_weight):
         X, y, weight = super()._go_on(X, y, sample_weight)
-        if self._experts[0].learner.class_weight is None:  # as in all but models saved before
+        if self._experts[0].learner.class_weight is None:  # true except for older saved models
             weight = self._weigh_next(y, weight)
         return X, y, weight
 
@@ -825,7 +826,8 @@ class NAGCellsClassifier(_LinesCurvesCells, WeighsClasses, HedgeClassifier):  # 
         self._class_counts = merged_counts([model._class_counts for model in (self, *others)], base)
 
     def _new_mixture(self, n_forecasts):
-        # By the rate 1 of log losses. A single large squared error in the last rows would move all of the weight.
+        # At the rate 1 of log losses. Not for regressors: one large squared error in the last rows would move all of
+        # the weight.
         return kernels.FixedShare.new(1, n_forecasts, unit=0.0)
 
 

@@ -1,4 +1,4 @@
-"""Experts: learners with names, and what each of them predicts for rows before it learns them."""
+"""Experts: named learners, and their forecasts of rows before they learn them."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from ..model_selection._streams import StreamPipeline, count_rows, saying, slice
 from ..preprocessing._base import OnlineTransformer
 from ..preprocessing._steps import transformed
 
-GROWTH = 1.25  # of the number of rows from one look at averaged weights to the next
+GROWTH = 1.25  # factor between the numbers of rows at which averaged weights are looked at
 
 
 class NamedEstimators(HasNamedParts):
-    """Base of estimators with a parameter ``estimators``, a list of names and estimators, or None for default ones."""
+    """Base of estimators with a parameter ``estimators``: a list of names and estimators, or None."""
 
     estimators: list[tuple[str, BaseEstimator]] | None
     _list_of_parts = "estimators"
@@ -33,7 +33,7 @@ class NamedEstimators(HasNamedParts):
             return []
 
     def _named(self):
-        """Names and estimators that the parameters stand for; raise where they cannot be used."""
+        """Names and estimators by the present parameters; raise if invalid."""
         if self.estimators is None:
             return self._default_estimators()
         try:
@@ -54,16 +54,17 @@ class NamedEstimators(HasNamedParts):
 
 
 class Expert(StreamPipeline):
-    """A learner, and the transformers before it, which are played before they learn.
+    """A learner with the transformers before it, played before they learn.
 
-    A learner of this package forecasts each row as its kernel does while it learns. Where averages are ``apart``, one
-    whose ``predict`` averages the weights of all rows gives two forecasts: by its latest weights, and by the average.
-    This is looked at now and then, at numbers of rows that grow by a quarter, so that neither costs nor results depend
-    on how a stream is cut. Else there is one, by the weights that ``predict`` has, as of calibrated ones.
-    Messages have its ``name``.
+    A learner of this package forecasts each row as its kernel does while learning. If averages are ``apart`` and its
+    ``predict`` averages the weights of all rows, it gives two forecasts: by its latest weights, and by the average. The
+    average is looked at after numbers of rows that grow by a quarter, so that neither costs nor results depend on how a
+    stream is cut. Otherwise there is one forecast, by the weights of ``predict``, as for calibrated learners.
+
+    Errors have its ``name``.
     """
 
-    apart = True  # of those saved before
+    apart = True  # of older saved models
 
     def __init__(self, name, estimator, apart=True):
         self.name, self.averages = name, False
@@ -71,18 +72,18 @@ class Expert(StreamPipeline):
             super().__init__(estimator)
             self.check_steps()
         self.apart = apart and getattr(self.learner, "calibration", None) is None
-        self.n_rows, self.next_look = 0, 1  # rows learnt, and at which number to look at the average
-        self.snapshot = None  # the model when it was looked at last
+        self.n_rows, self.next_look = 0, 1  # rows learnt, and at which number the average is looked at next
+        self.snapshot = None  # the model at the last look
 
     def __deepcopy__(self, memo):
-        """A copy that learns by itself. The snapshot, which never changes, is shared, with what was made of it."""
+        """An independent copy; it shares the snapshot, which never changes, and what was made of it."""
         copied = object.__new__(type(self))
         memo[id(self)], memo[id(self.snapshot)] = copied, self.snapshot
         vars(copied).update(copy.deepcopy(vars(self), memo))
         return copied
 
     def check(self):
-        """Raise for attributes that do not make an expert together, as those of a file that was changed or damaged."""
+        """Raise for attributes that do not form an expert, as from a changed or damaged file."""
         expected = {"name", "estimator", "learner", "transformers", "averages", "n_rows", "next_look", "snapshot"}
         if vars(self).keys() - {"apart"} != expected or not isinstance(self.name, str):
             raise ValueError("an expert has other attributes than experts have")
@@ -114,7 +115,7 @@ class Expert(StreamPipeline):
             raise ValueError(f"{self.name!r} has a snapshot of a model of other targets")
 
     def check_steps(self):
-        """Raise for parameters that steps of this package refuse."""
+        """Raise for parameters that steps of this package reject."""
         if isinstance(self.learner, OnlineLinear):
             self.learner._check_changed_parameters()
         for _, step in self.transformers:
@@ -123,14 +124,14 @@ class Expert(StreamPipeline):
 
     @property
     def n_forecasts(self):
-        """Number of forecasts of each row, once something has been learnt."""
+        """Number of forecasts per row, once something has been learnt."""
         return 1 + self.averages
 
     def play(self, method, X, y, weight, classes, judged=True):
-        """Learn a batch, of weights above 0; return what was forecast of each row before it was learnt.
+        """Learn a batch, of weights above 0; return forecasts from before each row was learnt.
 
-        That is a list of responses of ``method``, ``"predict"`` or ``"predict_proba"``, one for each forecast; or None,
-        where nothing has been learnt, or rows are not to be ``judged``.
+        These are responses of ``method``, ``"predict"`` or ``"predict_proba"``, one per forecast; or None, if nothing
+        has been learnt or rows are not to be ``judged``.
         """
         with self.saying():
             options = {} if classes is None else {"classes": classes}
@@ -158,7 +159,7 @@ class Expert(StreamPipeline):
         return responses
 
     def _play_and_look(self, method, X, y, weight, options):
-        """As `play`, for a learner of this package whose average is a forecast of its own."""
+        """Like `play`, for a learner of this package with its average as a separate forecast."""
         learner, latest, average, start, n = self.learner, [], [], 0, count_rows(X)
         while start < n:
             if self.n_rows == self.next_look:
@@ -179,7 +180,7 @@ class Expert(StreamPipeline):
         return [np.concatenate(parts) for parts in (latest, average)[: self.n_forecasts]]
 
     def forecast(self, which, method, X):
-        """Response of ``method`` to rows: by the latest weights for the first of two, else as the estimator has it."""
+        """Response of ``method``: by the latest weights for the first of two forecasts, otherwise the estimator's."""
         with self.saying():
             X = transformed((step for _, step in self.transformers), X)
             if which == self.n_forecasts - 1:

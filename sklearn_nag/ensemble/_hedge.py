@@ -36,11 +36,11 @@ from ._experts import Expert
 from ._mixture import LARGEST, Mixture
 
 _LEAST_PROBABILITY = np.finfo(np.float64).eps  # as in sklearn.metrics.log_loss
-_ROUNDING = 1e-13  # of forecasts, relative to the sizes of what is added up
-_LAST_DIGITS = 8.0 * np.finfo(np.float64).eps  # of forecasts, relative to themselves, in what is added last
-_NO_LOSS = 1e-6  # of the probability of the class that came: what differs by less has the same log loss
-_LATE = 64  # rows after which forecasts are half as large in the largest of late
-_LEAST_EXPONENT = -1100.0  # of 0, below those of all doubles
+_ROUNDING = 1e-13  # of forecasts, relative to the sizes of the terms added up
+_LAST_DIGITS = 8.0 * np.finfo(np.float64).eps  # of forecasts, relative to themselves, in the last addition
+_NO_LOSS = 1e-6  # of the probability of the right class: smaller differences leave the log loss the same
+_LATE = 64  # rows after which the largest of recent forecasts halves
+_LEAST_EXPONENT = -1100.0  # of 0, below that of every double
 
 DOCS = ALL | entries("""
 eta0 : float, default=1.0
@@ -100,7 +100,7 @@ def _gives_probabilities(estimator):
         learners = [Expert(*pair).learner for pair in estimator._named()]
         return estimator._judged_by(learners) == "log_loss"
     except (TypeError, ValueError):
-        return False  # as these estimators will be refused
+        return False  # these estimators will be refused
 
 
 @share(**DOCS, **_NOTES)
@@ -264,7 +264,7 @@ class HedgeClassifier(ScoresLabels, Mixture):
     def _go_on(self, X, y, sample_weight):
         X, y, weight = super()._go_on(X, y, sample_weight)
         if weight is not None:
-            class_codes(y, self.classes_)  # raises for an unknown one, whatever its row weighs
+            class_codes(y, self.classes_)  # raises for an unknown class, whatever its row weighs
         return X, y, weight
 
     def _check_targets_alone(self, y):
@@ -285,7 +285,7 @@ class HedgeClassifier(ScoresLabels, Mixture):
                     raise ValueError(f"{expert.name!r} has learnt other classes: {known}")
 
     def _advice_before_rows(self, n_rows):
-        """What is advised for so many rows when nothing has been learnt: all classes alike."""
+        """Advice for ``n_rows`` rows before anything is learnt: all classes alike."""
         return np.full((n_rows, len(self.classes_)), 1.0 / len(self.classes_))
 
     @property
@@ -302,17 +302,17 @@ class HedgeClassifier(ScoresLabels, Mixture):
         return probability / np.add.reduce(probability, axis=1, keepdims=True)
 
     def _advice(self, played, y):
-        """What each expert advises for rows: of shape (n_experts, n_rows, n)."""
+        """Advice of each expert, of shape (n_experts, n_rows, n)."""
         return np.stack([self._as_advice(response) for response in played])
 
     def _rounding(self, first, y, n_unjudged):
-        """By how much the advice of others may differ from that of the first expert by rounding alone."""
-        rounding = _ROUNDING * first + _LAST_DIGITS  # the second, as 1 less a large probability has few digits
+        """How far the advice of others may differ from the first expert's through rounding alone."""
+        rounding = _ROUNDING * first + _LAST_DIGITS  # second term: 1 minus a large probability has few digits
         came = np.arange(first.shape[1]) == class_codes(y[n_unjudged:], self.classes_)[:, None]
         return np.where(came, np.minimum(rounding, _NO_LOSS * first), rounding)
 
     def _loss_of(self, advice, y):
-        """Loss of each row's advice, or of mixed advice, of shape (n_rows, n_classes), as a column."""
+        """Loss of each row's advice, also mixed advice, as a column; advice is of shape (n_rows, n_classes)."""
         codes = class_codes(y, self.classes_)[:, None].astype(np.intp)
         if self.update == "weighted_majority":
             return (advice.argmax(axis=1)[:, None] != codes).astype(np.float64)
@@ -320,7 +320,7 @@ class HedgeClassifier(ScoresLabels, Mixture):
         return -np.log(right) if self._method == "predict_proba" else 1.0 - right
 
     def _against(self, advice, y):
-        """What blends are made of, of shape (n_experts, n_rows, n_groups): probabilities of the classes that came."""
+        """What blends are made of, of shape (n_experts, n_rows, n_groups): probabilities of the right classes."""
         codes = class_codes(y, self.classes_).astype(np.intp)
         return np.take_along_axis(advice, codes[None, :, None], axis=2)
 
@@ -341,7 +341,7 @@ class HedgeClassifier(ScoresLabels, Mixture):
         return self._respond("predict", self._mixed_response(X))
 
     def _respond(self, method, mixed):
-        """What ``method`` makes of mixed votes or probabilities."""
+        """Result of ``method`` for mixed votes or probabilities."""
         if method == "predict":
             return self.classes_[mixed.argmax(axis=1)]
         return np.log(mixed) if method == "predict_log_proba" else mixed
@@ -466,7 +466,7 @@ class HedgeRegressor(TakesNumbers, Mixture):
     _multi_output = True
     _default_kinds = NAGRegressor, ScaleInvariantRegressor
     _method = "predict"
-    _exponents: Any = None  # of the largest forecasts of late; not in models that were saved before
+    _exponents: Any = None  # of the largest recent forecasts; not in older saved models
 
     @property
     def _n_groups(self):  # type: ignore[override]
@@ -534,7 +534,7 @@ class HedgeRegressor(TakesNumbers, Mixture):
             self._exponents = None
         return super()._check_targets(y, first)
 
-    def _check_means(self, y):  # here, as errors of estimators would name rows of a batch
+    def _check_means(self, y):  # here, because errors of estimators would name rows of a batch
         for expert in vars(self).get("_experts") or [Expert(*named) for named in self._named()]:
             if hasattr(expert.learner, "_check_means"):
                 with expert.saying():
@@ -556,7 +556,7 @@ class HedgeRegressor(TakesNumbers, Mixture):
             quantiles.check("what is known of errors", self._evidence, self._n_outputs or 1)
 
     def _advice_before_rows(self, n_rows):
-        """What is advised for so many rows when nothing has been learnt: 0."""
+        """Advice for ``n_rows`` rows before anything is learnt: 0."""
         return np.zeros((n_rows, self._n_outputs or 1))
 
     def _see(self, X, y, judge):
@@ -564,7 +564,7 @@ class HedgeRegressor(TakesNumbers, Mixture):
         self._range = self._ranges(y)[:, -1]
 
     def _ranges(self, y):
-        """Least and largest targets before each row, and after the last one: of shape (2, n_rows + 1, n_outputs)."""
+        """Smallest and largest targets before each row and after the last, of shape (2, n_rows + 1, n_outputs)."""
         y = y.reshape(len(y), -1)
         low, high = ([np.inf], [-np.inf]) if self._range is None else self._range
         low, high = (np.broadcast_to(end, y.shape[1]) for end in (low, high))
@@ -578,30 +578,30 @@ class HedgeRegressor(TakesNumbers, Mixture):
 
     @property
     def _memory(self):
-        """About how many of the last rows tell how far predictions are off."""
+        """About how many of the last rows count as evidence of errors."""
         return np.inf
 
     def _as_advice(self, response):
-        """Predictions of shape (n_rows, n_outputs), held within the range of all targets so far."""
+        """Predictions of shape (n_rows, n_outputs), clipped to the range of all targets, widened by its width."""
         return self._held(response, *self._range)
 
     def _held(self, response, low, high):
         response = np.asarray(response, dtype=np.float64)
         response = response.reshape(len(response), -1)
-        with np.errstate(over="ignore", invalid="ignore"):  # there is no range before the first row
+        with np.errstate(over="ignore", invalid="ignore"):  # before the first row, there is no range
             least, most = np.maximum(2.0 * low - high, -LARGEST), np.minimum(2.0 * high - low, LARGEST)
         return np.minimum(np.maximum(np.where(np.isnan(response), low, response), least), most)
 
     def _advice(self, played, y):
-        """As of classes, held within the range of the targets before each row."""
+        """As for classes, clipped as in `_as_advice` by the range of the targets before each row."""
         low, high = self._ranges(y)[:, :-1]
         return np.stack([self._held(response, low, high) for response in played])
 
     def _rounding(self, first, y, n_unjudged):
-        """As of classes; by the range of the targets with the row, as rounding tells nothing of its target.
+        """As for classes, from the range of targets including the row's own, about which rounding tells nothing.
 
-        Forecasts of learners that know where targets are have the rounding of what they add to that. It is at most as
-        large as the spread of targets, and as forecasts of late: one target that is far off spreads targets for good.
+        Learners that know where targets are round what they add to that. This is at most as large as the spread of
+        targets, and as recent forecasts: one far-off target widens the spread for good.
         """
         with np.errstate(over="ignore"):
             low, high = self._ranges(y)[:, n_unjudged + 1 :]
@@ -609,7 +609,7 @@ class HedgeRegressor(TakesNumbers, Mixture):
         return _ROUNDING * size + _LAST_DIGITS * np.abs(first)
 
     def _largest_of_late(self, forecasts):
-        """Largest forecasts up to each row, rounded up to powers of two, that halve after every so many rows.
+        """Largest recent forecasts up to each row, rounded up to powers of two; they halve every `_LATE` rows.
 
         Exponents are whole numbers, so that no cut of a stream changes a bit.
         """
@@ -622,13 +622,13 @@ class HedgeRegressor(TakesNumbers, Mixture):
         return np.ldexp(1.0, np.maximum(raised[1:] - halved[:-1], _LEAST_EXPONENT).astype(int))
 
     def _loss_of(self, advice, y):
-        """Loss of each row's advice, or of mixed advice, for each output: of shape (n_rows, n_outputs)."""
+        """Loss of each row's advice, also mixed advice, per output: of shape (n_rows, n_outputs)."""
         with np.errstate(over="ignore"):
             loss = losses.REGRESSION[self._begun_with["loss"]]()
             return np.minimum(loss.value(advice, y.reshape(advice.shape)), LARGEST)
 
     def _against(self, advice, y):
-        """What blends are made of, as of classes: predictions less the targets."""
+        """What blends are made of, as for classes: predictions minus targets."""
         with np.errstate(over="ignore"):
             return advice - y.reshape(advice.shape[1:])
 
@@ -649,7 +649,7 @@ class HedgeRegressor(TakesNumbers, Mixture):
         return self._respond("predict", self._mixed_response(X))
 
     def _respond(self, method, mixed):
-        """What ``predict`` makes of mixed predictions."""
+        """Result of ``predict`` for mixed predictions."""
         return self._in_shape(mixed)
 
     def score(self, X: Rows, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:

@@ -1,4 +1,4 @@
-"""What mixtures of online learners share: they are judged row by row, and mixed by how well they have predicted."""
+"""Base of mixtures of online learners, judged row by row and mixed by how well they have predicted."""
 
 from __future__ import annotations
 
@@ -41,20 +41,20 @@ from ..model_selection._streams import count_rows, take_rows
 from ._experts import Expert, NamedEstimators
 
 LARGEST = np.finfo(np.float64).max
-_MOST_ROWS = 2**14  # played at a time, where this makes no difference
-_MOST_TRANSFORMED = 2**10  # the same, where transformers may make many columns of each row
-_MOST_NARROW, _NARROW = 2**12, 64  # the same, of rows with at most so many columns
+_MOST_ROWS = 2**14  # played at a time, if this makes no difference
+_MOST_TRANSFORMED = 2**10  # the same, if transformers may make many columns of each row
+_MOST_NARROW, _NARROW = 2**12, 64  # the same, for rows of at most so many columns
 
 
 class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
-    """Estimators that predict as a mixture of others does, weighted by how well each has predicted rows new to it."""
+    """Base of mixtures of estimators, weighted by how well each has predicted rows new to it."""
 
     _in_place = "_experts", "_mixture", "_blend"
     _row_options: dict[str, Any] = {}  # of `converted`
-    _apart = True  # as `Expert` has it
-    _half_life_of_losses = np.inf  # that forecasts are mixed by
-    _n_groups = 1  # of values that shares are the same for; of numbers each output is one
-    _pass_options: tuple[str, ...] = ()  # values of ``max_iter`` that are no numbers
+    _apart = True  # as for `Expert`
+    _half_life_of_losses = np.inf  # of the losses by which forecasts are mixed
+    _n_groups = 1  # groups of values with the same shares; for numbers, one per output
+    _pass_options: tuple[str, ...] = ()  # values of ``max_iter`` that are not numbers
 
     # -- parameters
 
@@ -69,7 +69,7 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
         check_option("loss", self.loss, self._losses)
 
     def _begin(self, first):
-        """Check the parameters; make new experts and a new mixture for a new model, else keep what they are now."""
+        """Check the parameters; make new experts and a mixture for a new model, otherwise copy the present ones."""
         check_parameters(self)
         if first:
             self._experts = [Expert(name, estimator, self._apart) for name, estimator in self._named()]
@@ -84,7 +84,7 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
             self._totals = np.zeros(len(self._experts) + 1)  # losses of the forecasts, and of the mixture
         else:
             if "estimators" in vars(self):
-                n = 1 if self.estimators is None else 2  # versions may have other default estimators by the same names
+                n = 1 if self.estimators is None else 2  # versions may have other defaults with the same names
                 known = [(expert.name, expert.estimator)[:n] for expert in self._experts]
                 check_as_made(known, [pair[:n] for pair in self._named()], "estimators")
             self._begin_in_place([expert.estimator for expert in self._experts], self._experts)
@@ -98,7 +98,7 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
         self._begun_with = now
 
     def _default_estimators(self):
-        """Names and estimators that stand for ``estimators=None``."""
+        """Names and estimators for ``estimators=None``."""
         nag, scale_invariant = self._default_kinds
         return [("snag", nag()), ("nag", nag(normalization="max")), ("scinol2", scale_invariant())]
 
@@ -153,7 +153,7 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
         return weight
 
     def _make_passes(self, X, y, weight, rows, random_state):
-        """Learn the rows pass by pass; return how many passes these were."""
+        """Learn the rows pass by pass; return the number of passes."""
         for i in range(self.max_iter):
             self._learn(X, y, weight, self._order(rows, random_state), judge=i == 0)
         return int(self.max_iter)
@@ -163,7 +163,7 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
         return random_state.permutation(rows) if self.shuffle else rows
 
     def _see_order(self, y, weight):
-        """Tell the estimators that take it in which order rows were given, which were learnt in another."""
+        """Tell estimators that use it the given order of the rows, which were learnt in another."""
         for expert in self._experts:
             if hasattr(expert.learner, "_see_order"):
                 expert.learner._see_order(y, weight)
@@ -174,7 +174,7 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
         return self
 
     def _go_on(self, X, y, sample_weight):
-        """Begin a new model, or go on with this one; return rows, targets and weights as `_validate` does."""
+        """Begin a new model, or go on with this one; return what `_validate` does."""
         first = not self.__sklearn_is_fitted__()
         self._begin(first)
         self.n_iter_ = 1
@@ -182,21 +182,21 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
 
     # -- what is played, for `progressive_validation`
 
-    _evidence: Any = None  # of how far predictions are off before rows are learnt; never changed in place
+    _evidence: Any = None  # of errors on rows before they are learnt; never changed in place
 
     @property
     def _plays(self):
-        """Whether each row is predicted just before it is learnt, so that cuts make no difference to what is played."""
+        """Whether each row is predicted just before it is learnt, so that cuts do not change the result."""
         if self.__sklearn_is_fitted__():
             return all(expert.by_row for expert in self._experts)
         try:
             return all(Expert(*named, self._apart).by_row for named in self._named())
         except (TypeError, ValueError):
-            return False  # as these estimators will be refused
+            return False  # these estimators will be refused
 
     @unchanged_on_error
     def _play(self, X, y, sample_weight=None, classes=None):
-        """As ``partial_fit``, but return what the mixture predicted each row by before it was learnt."""
+        """Like ``partial_fit``, but return the mixed advice for each row from before it was learnt."""
         if classes is not None:
             self.classes_ = classes_as_before(self, classes)
         X, y, weight = self._go_on(X, y, sample_weight)
@@ -205,16 +205,16 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
         for run in np.split(np.arange(len(y)), np.flatnonzero(np.diff(counts)) + 1):
             if counts[run[0]]:
                 self._learn(X, y, weight, run, played=played)
-            else:  # one by one, as the last bit of products may depend on how many rows there are
+            else:  # one by one, because the last bit of products may depend on the number of rows
                 played.extend(self._mixed_response(take_rows(X, run[i : i + 1])) for i in range(len(run)))
         return np.concatenate(played)
 
     def _responded(self, method, mixed, y, weight, before):
-        """What ``method`` made of what `_play` has returned."""
+        """Result of ``method`` for what `_play` has returned."""
         return self._respond(method, mixed)
 
     def _validate(self, X, y, sample_weight, first):
-        """Rows, targets and weights, checked as far as pipelines among the estimators let them be."""
+        """Rows, targets and weights, checked as far as pipelines allow."""
         check_sparse(X)
         if self._takes_anything():
             X, y = unconverted(self, X, y, reset=first)
@@ -231,13 +231,13 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
         return X, y, weight
 
     def _takes_anything(self):
-        """Whether rows go as they are to the estimators, as pipelines may take what is no array of numbers."""
+        """Whether rows go to the estimators unchanged: pipelines may take more than arrays of numbers."""
         return any(expert.transformers for expert in self._experts)
 
     def _learn(self, X, y, weight, order, judge=True, played=None, at_end=None):
-        """Play and learn the rows in this order; add what the mixture predicted by to the list ``played``, if any.
+        """Play and learn the rows in this order; add the mixed advice to the list ``played``, if any.
 
-        ``at_end`` is called, if given, after the last row and before anybody is told of it.
+        ``at_end``, if given, is called after the last row, before progress is reported.
         """
         by_row = all(expert.by_row for expert in self._experts)
         size = self._most_rows(X) if by_row else int(self.batch_size)
@@ -273,37 +273,37 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
         learn_and_report(tables_of(self), self, totals, len(order), learn, step=1 if by_row else size)
 
     def _most_rows(self, X):
-        """How many rows are played at a time, to bound memory."""
+        """Number of rows to play at a time, to bound memory."""
         if not any(expert.transformers for expert in self._experts):
             return _MOST_ROWS
         shape = getattr(X, "shape", ())
         return _MOST_NARROW if len(shape) == 2 and shape[1] <= _NARROW else _MOST_TRANSFORMED
 
     def _join(self, expert, like):
-        """Let an expert that has learnt a row join the mixture, with the weight and the losses of one ``like`` it."""
+        """Let an expert that has learnt a row join, with the weight and losses of the expert ``like``."""
         first = self._first_forecasts()[self._experts.index(like)]
         self._rearrange([*range(len(self._totals) - 1), *range(first, first + like.n_forecasts)])
         self._experts.append(expert)
 
     def _leave(self, name):
-        """Let the expert of a name, which makes one forecast, leave the mixture."""
+        """Let the expert of this name, with one forecast, leave the mixture."""
         place = self._names.index(name)
         first = self._first_forecasts()[place]
         self._rearrange([i for i in range(len(self._totals) - 1) if i != first])
         del self._experts[place]
 
     def _rearrange(self, forecasts):
-        """Keep the forecasts of these places, in this order."""
+        """Keep the forecasts at these places, in this order."""
         n = len(self._totals) - 1
         self._totals = self._totals[[*forecasts, n]]
         self._mixture = self._mixture.rearranged([*forecasts, *range(n, self._mixture.excess.shape[1])])
         self._blend = None if self._blend is None else self._blend.rearranged(forecasts)
 
     def _see(self, X, y, judge):
-        """Remember what matters of rows that have been learnt, and of their targets."""
+        """Remember what matters about learnt rows and their targets."""
 
     def _begin_mixture(self, n_forecasts):
-        """Make a new mixture of so many forecasts."""
+        """Make a new mixture of ``n_forecasts`` forecasts."""
         self._totals = self._zeros(n_forecasts + 1)
         adapts = self.update == "adahedge"
         if adapts and self.blend and n_forecasts > 1 and self._begun_with["loss"] != "zero_one":
@@ -311,27 +311,27 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
         self._mixture = self._new_mixture(n_forecasts).repeated(self._n_groups)
 
     def _zeros(self, n):
-        """So many zeros, for each of several groups."""
+        """Array of ``n`` zeros, for each group if there are several."""
         return np.zeros((n, self._n_groups) if self._n_groups > 1 else n)
 
     def _mean_totals(self):
-        """Total losses of the estimators, and of the mixture: means over groups."""
+        """Total losses of the estimators and the mixture: means over groups."""
         totals = self._totals.reshape(len(self._totals), -1)[[*self._first_forecasts(), -1]]
         return np.add.reduce(totals / totals.shape[1], axis=1)
 
     def _new_mixture(self, n_forecasts):
-        """A mixture of so many forecasts, that of the blend included."""
+        """A mixture of ``n_forecasts`` forecasts, including the blend's."""
         if self.update == "adahedge":
             return kernels.Mixture.new(n_forecasts)
         return kernels.FixedRate.new(n_forecasts, float(self.eta0))
 
     def _judge(self, responses, y, c, n_unjudged):
-        """Count the losses of what was forecast, but for the first rows; return what was mixed of it."""
+        """Count the losses of the forecasts, except for first rows; return the mixed advice."""
         advice = self._advice(responses, y)[:, n_unjudged:]
         rounding = self._rounding(advice[0], y, n_unjudged)
         y, c = y[n_unjudged:], c[n_unjudged:]
         losses = np.stack([self._weighted_loss(p, y, c) for p in advice], axis=-1)
-        with np.errstate(over="ignore"):  # where they are the same but for rounding, last digits would decide
+        with np.errstate(over="ignore"):  # if they differ only by rounding, last digits would decide
             are_near = np.abs(advice - advice[:1]) <= rounding
         are_one = are_near.reshape(*advice.shape[:2], self._n_groups, -1).all(axis=-1)
         advice = np.where(are_one, advice[:1], advice)
@@ -355,7 +355,7 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
         return mixed
 
     def _weighted_loss(self, advice, y, c):
-        """Loss of each row's advice times its weight, at most the largest double: of shape (n_rows, n_groups)."""
+        """Loss of each row's advice times its weight, at most the largest double: (n_rows, n_groups)."""
         with np.errstate(over="ignore"):
             return np.minimum(self._loss_of(advice, y) * c[:, None], LARGEST)
 
@@ -363,7 +363,7 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
     def _mixed(weights, advice):
         """Sum of advice, of shape (n_experts, n_rows, n), by weights that broadcast with it."""
         total = np.zeros(advice.shape[1:])
-        with np.errstate(over="ignore"):  # shares add up to 1 but for rounding
+        with np.errstate(over="ignore"):  # shares add up to 1, except for rounding
             for weight, given in zip(weights, advice):
                 total += weight * given
         return np.clip(total, -LARGEST, LARGEST)
@@ -371,7 +371,7 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
     # -- predicting
 
     def _mixed_response(self, X):
-        """What the estimators advise for rows, mixed by the present weights; see `between_calls`."""
+        """Advice of the estimators, mixed by the present weights; see `between_calls`."""
         check_fitted(self)
         check_sparse(X)
         if self._takes_anything():
@@ -381,7 +381,7 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
         return self._mixed_of(X)
 
     def _mixed_of(self, X):
-        """The same, of rows that have been checked."""
+        """Like `_mixed_response`, for checked rows."""
         if self._mixture is None:  # all rows had weight 0
             return self._advice_before_rows(count_rows(X))
         total = 0.0
@@ -395,7 +395,7 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
         return np.clip(total, -LARGEST, LARGEST)
 
     def _shares(self):
-        """Present share of each forecast in the mixture: of shape (n_forecasts, n_groups)."""
+        """Present share of each forecast in the mixture, of shape (n_forecasts, n_groups)."""
         if self._mixture is None:
             return np.full((len(self._experts), 1), 1.0 / len(self._experts))
         shares = self._mixture.weights().T
@@ -427,7 +427,7 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
             raise ValueError(f"_is_new is {self._is_new!r:.60}, which does not go with its mixture")
         n_forecasts = sum(expert.n_forecasts for expert in self._experts)
         n_groups = 1 if self._mixture is None else self._n_groups
-        were_one = n_groups > 1 and np.shape(getattr(self._mixture, "gap", None)) == (1,)  # in models saved before
+        were_one = n_groups > 1 and np.shape(getattr(self._mixture, "gap", None)) == (1,)  # in older saved models
         for name, n in (("_mixture", n_forecasts + (self._blend is not None)), ("_blend", n_forecasts)):
             if (mixture := getattr(self, name)) is not None:
                 kernels.check_mixture(name, mixture, 1 if were_one else n_groups, n)
@@ -441,11 +441,11 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
         kernels.check_number("_t", self._t)
 
     def _check_targets_of_model(self):
-        """Raise for classes, or outputs and their ranges, that no mixture has."""
+        """Raise for impossible classes, or outputs and their ranges."""
         raise NotImplementedError
 
     def _with_tags(self):
-        """The estimators from whose tags those of the mixture follow."""
+        """The estimators that determine the tags of the mixture."""
         return [estimator for _, estimator in self._named()]
 
     def __sklearn_tags__(self):
@@ -453,7 +453,7 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
         try:
             of_experts = [get_tags(estimator) for estimator in self._with_tags()]
         except (TypeError, ValueError, AttributeError):
-            return tags  # as these estimators will be refused
+            return tags  # these estimators will be refused
         tags.input_tags.sparse = all(t.input_tags.sparse for t in of_experts)
         tags.target_tags.multi_output = self._multi_output and all(t.target_tags.multi_output for t in of_experts)
         tags.target_tags.positive_only = any(t.target_tags.positive_only for t in of_experts)
@@ -462,7 +462,7 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
     # -- attributes
 
     def _attribute(self, read):
-        """Return ``read(model)``, between calls that change it; before fitting raise AttributeError."""
+        """Return ``read(model)`` between calls that change it; raise AttributeError before fitting."""
         turn = turn_of(self)
         with turn.lock:
             model = turn.seen(self)
@@ -481,11 +481,11 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
         return self._weights_by_group().mean(axis=1)
 
     def _weights_by_group(self):
-        """The same for each group: of shape (n_estimators, n_groups)."""
+        """Like `weights_`, for each group: of shape (n_estimators, n_groups)."""
         return self._attribute(lambda model: np.add.reduceat(model._shares(), model._first_forecasts()))
 
     def _first_forecasts(self):
-        """Place of the first forecast of each expert: by its latest weights, where there are two."""
+        """Place of each expert's first forecast: by its latest weights, if there are two."""
         return np.cumsum([0, *(expert.n_forecasts for expert in self._experts)])[:-1]
 
     @property
@@ -513,7 +513,7 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
 
 
 def added_up(totals, losses):
-    """Totals with the losses of more rows, a matrix for each, added row by row, and at most the largest double."""
+    """Totals plus losses of more rows, a matrix for each, added row by row; at most the largest double."""
     rows = np.stack(losses, axis=1).reshape(-1, *totals.shape)
     with np.errstate(over="ignore"):
         return np.minimum(np.add.accumulate(np.concatenate([totals[None], rows]))[-1], LARGEST)

@@ -1,4 +1,4 @@
-"""The parameter ``constraint`` of the estimators: what it may be, and which set it stands for."""
+"""The parameter ``constraint``: allowed values, and the set that each denotes."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _BALLS = L2Ball, Simplex, WeightedL1Ball
 
 
 def has_bounds(constraint):
-    """Whether a constraint that was checked bounds each weight by itself."""
+    """Whether a checked constraint bounds each weight separately."""
     return constraint is not None and not isinstance(constraint, _BALLS)
 
 
 def check_constraint(constraint):
-    """Raise unless it is one of those that are `ALLOWED`, with numbers that make sense."""
+    """Raise unless ``constraint`` is one of `ALLOWED`, with valid numbers."""
     if constraint is None or (isinstance(constraint, str) and constraint == "nonnegative"):
         return
     if isinstance(constraint, _BALLS):
@@ -66,12 +66,12 @@ def _check_signs(signs):
 
 
 def set_of(constraint, estimator):
-    """The set that a constraint which was checked stands for, for the columns that an estimator has seen.
+    """The set that a checked constraint denotes for the columns of an estimator.
 
     Raises
     ------
     ValueError
-        For columns that it has not.
+        If it names columns that the estimator lacks.
     """
     n_features = estimator.n_features_in_
     if isinstance(constraint, Box):
@@ -99,6 +99,6 @@ def set_of(constraint, estimator):
 
 
 def check_within(constraint, coef):
-    """Raise for weights in raw units that a set of bounds does not have."""
+    """Raise if weights in raw units are outside a set of bounds."""
     if isinstance(constraint, Box) and not ((coef >= constraint.low) & (coef <= constraint.high)).all():
         raise ValueError("the given weights are outside the bounds of constraint.")

@@ -1,10 +1,9 @@
-"""One call changes an estimator at a time; one that fails is undone; readers see it before or after such a call.
+"""Calls that change an estimator: one at a time, undone on failure, never visible half-done.
 
-The arrays of a model change in place, as copies would cost more than rows do. So whoever reads them while another
-thread learns waits until that call ends. A signal handler cannot wait for the call that it interrupts: it reads the
-model as it was before that call, and so does a process that is forked meanwhile by another thread. A function that a
-call itself calls, between rows, reads it as it is: it is handed a view of the estimator or, where it knows the
-estimator by itself, that is at rest.
+Arrays of a model change in place, because copies would cost more than learning rows. Readers in other threads
+therefore wait until the call ends. A signal handler cannot wait for the call that it interrupts, so it reads the
+model from before that call; so does a process that another thread forks meanwhile. A function that the call itself
+calls between rows reads the current model: it gets a view or, if it has the estimator already, that is at rest.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ from .. import kernels
 from .._beside import Beside
 from .._decorators import Method
 
-# Beside the estimators, as attributes that are not parameters would be copied, compared and pickled with the others.
+# Kept outside the estimators: attributes that are not parameters would be copied, compared and pickled with the others.
 _turns = Beside()
-_making = threading.RLock()  # a handler may come meanwhile that asks for the turn of another
+_making = threading.RLock()  # re-entrant: a signal handler may ask for another turn meanwhile
 _whole: ContextVar[Any] = ContextVar("sklearn_nag_whole", default=None)
 _calls = count(1)
 
@@ -31,7 +30,7 @@ _calls = count(1)
 class Turn:
     """Whose turn it is to read or to change an estimator.
 
-    Locks are taken by ``with`` alone, which no signal can come between.
+    Locks are taken only by ``with``, which no signal can split.
 
     Attributes
     ----------
@@ -40,14 +39,14 @@ class Turn:
     changing : Lock
         Held during a call that changes it.
     before : dict
-        The attributes at the beginning of that call.
+        The attributes at the start of that call.
     in_place : object or None
-        What undoes the changes that the call makes in place: ``in_place.restore()`` does so, and
-        ``in_place.attributes()`` are copies, as they were, of the attributes that have such changes.
+        Its ``restore()`` undoes what the call changed in place; ``attributes()`` returns copies of these attributes
+        from before.
     at_rest : bool
-        Whether that call has left the estimator whole while it calls a function of somebody else's.
+        Whether the estimator is consistent, while the call runs a function from outside.
     number : int
-        That of the call: calls within it have greater ones.
+        Number of the call; nested calls have greater ones.
     """
 
     def __init__(self):
@@ -55,13 +54,13 @@ class Turn:
         self.before, self.in_place, self.at_rest, self.number = {}, None, False, 0
 
     def of_view(self):
-        """The turn of a view, which is to be read while this call goes on."""
+        """The turn of a view, which may be read during this call."""
         turn = Turn()
         turn.lock, turn.at_rest = self.lock, True
         return turn
 
     def check_free(self, estimator):
-        """Raise where this thread is reading ``estimator`` or changing it, as its arrays are then in use."""
+        """Raise if this thread is reading or changing ``estimator``: its arrays are then in use."""
         if self.lock._is_owned():
             name = type(estimator).__name__
             raise RuntimeError(
@@ -71,7 +70,7 @@ class Turn:
             )
 
     def seen(self, estimator):
-        """``estimator`` as the thread that holds its lock may see it: itself, or a copy from before the call."""
+        """``estimator`` as the holder of the lock may see it: itself, or a copy from before the call."""
         if self.at_rest or not self.changing.locked():
             return estimator
         copy = object.__new__(type(estimator))
@@ -81,14 +80,14 @@ class Turn:
         return copy
 
     def undo(self, estimator):
-        """Make ``estimator`` what it was before the call; also once more."""
+        """Restore ``estimator`` to its state before the call; may be repeated."""
         if self.in_place is not None:
             self.in_place.restore()
         set_attributes(estimator, self.before)
 
 
 def turn_of(estimator):
-    """The `Turn` of an estimator, made when first asked for."""
+    """The `Turn` of an estimator, created on first use."""
     turn = _turns.get(estimator)
     if turn is None:
         with _making:
@@ -97,10 +96,10 @@ def turn_of(estimator):
 
 
 def unchanged_on_error(method: Method) -> Method:
-    """Make ``method`` leave the attributes of its object as they were when it raises, and wait for its turn.
+    """Make ``method`` wait for its turn, and restore the attributes of its object if it raises.
 
-    Calls that change an object are made one after another, whatever threads they come from; see `Turn`. One within
-    another, of the same thread, is an error.
+    Calls that change an object run one after another, in whatever threads; see `Turn`. Nesting them in one thread is an
+    error.
     """
 
     @functools.wraps(method)
@@ -129,7 +128,7 @@ def unchanged_on_error(method: Method) -> Method:
 
 
 def between_calls(method: Method) -> Method:
-    """Make ``method`` see its object before or after calls that change it, never between."""
+    """Make ``method`` see its object before or after a call that changes it, never in between."""
 
     @functools.wraps(method)
     def wrapped(self, *args, **kwargs):
@@ -142,7 +141,7 @@ def between_calls(method: Method) -> Method:
 
 @contextmanager
 def at_rest(estimator):
-    """A ``with`` block, within a call that changes an estimator, in which it is whole and may be read as it is."""
+    """A ``with`` block, inside a call that changes an estimator, in which it may be read as it is."""
     turn = turn_of(estimator)
     before, turn.at_rest = turn.at_rest, True
     try:
@@ -152,7 +151,7 @@ def at_rest(estimator):
 
 
 def view_of(estimator):
-    """The estimator as it is within a call that changes it, to be read, not changed, by whom the call hands it to."""
+    """A view of an estimator that a call is changing, for outside code to read, not to change."""
     view = object.__new__(type(estimator))
     vars(view).update(vars(estimator))
     _turns[view] = turn_of(estimator).of_view()
@@ -160,20 +159,20 @@ def view_of(estimator):
 
 
 def renewed(view, estimator):
-    """``view`` with the attributes that the estimator has by now."""
+    """``view``, updated with the estimator's current attributes."""
     vars(view).update(vars(estimator))
     return view
 
 
 def set_attributes(owner, attributes):
-    """Let an object have these attributes and no others."""
+    """Give an object exactly these attributes."""
     for name in vars(owner).keys() - attributes.keys():
         del vars(owner)[name]
-    vars(owner).update(attributes)  # not all cleared before, as other threads may read parameters
+    vars(owner).update(attributes)  # not cleared first, because other threads may read parameters
 
 
 def named_publicly(method: Method) -> Method:
-    """Make wrong calls of ``method`` an error that names the class of its object, not the base that defines it."""
+    """Make errors about wrong calls of ``method`` name the class of the object, not the base that defines it."""
 
     @functools.wraps(method)
     def wrapped(self, *args, **kwargs):
@@ -186,18 +185,18 @@ def named_publicly(method: Method) -> Method:
 
 
 def _of_public_class(error, method, owner):
-    """``error``, or the same about the public class where Python reports a wrong call of ``method``."""
+    """``error``, renamed for the public class if Python reports a wrong call of ``method``."""
     if f"{method.__qualname__}()" not in str(error):
         return error
     return TypeError(str(error).replace(method.__qualname__, f"{type(owner).__name__}.{method.__name__}"))
 
 
 def _after_fork():
-    """Undo the calls of threads that a forked process lacks, those within others first, and free their locks."""
+    """Undo the calls of threads that a forked process lacks, nested ones first, and free their locks."""
     global _making
     _making = threading.RLock()
     for estimator, turn in sorted(_turns.items(), key=lambda pair: -pair[1].number):
-        if turn.lock.acquire(blocking=False):  # it is free, or of the thread that goes on here
+        if turn.lock.acquire(blocking=False):  # free, or owned by the thread that goes on here
             turn.lock.release()
             continue
         if turn.changing.locked():
@@ -209,12 +208,12 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
-# -- who undoes what a learner learns: its own call or, where it is part of another estimator, the call of that
+# -- who undoes what a learner learns: its own call, or that of the estimator it is part of
 
 
 @contextmanager
 def holding(variable, value):
-    """A ``with`` block in which a variable of the context has this value."""
+    """A ``with`` block in which a context variable has this value."""
     token = variable.set(value)
     try:
         yield
@@ -223,15 +222,15 @@ def holding(variable, value):
 
 
 def part_of(whole):
-    """A ``with`` block in which ``whole``, unless it is None, undoes what those learn that it ``has``.
+    """A ``with`` block in which ``whole``, unless it is None, undoes what its parts learn.
 
-    It is asked for ``whole.has(learner)``, and then for ``whole.undo(state, loss, named)``, which is to return what
-    `sklearn_nag.kernels.undo` does. Threads that are started inside know of it if they run in a copy of the context.
+    ``whole.has(learner)`` tells the parts. ``whole.undo(state, loss, named)`` must return what
+    `sklearn_nag.kernels.undo` does. Threads started inside know ``whole`` if they run in a copy of the context.
     """
     return holding(_whole, whole)
 
 
 def undo_of(learner, state, loss, named):
-    """`Undo` of what a learner is going to learn, as `sklearn_nag.kernels.undo` returns it."""
+    """`Undo` of what a learner is about to learn, as from `sklearn_nag.kernels.undo`."""
     whole = _whole.get()
     return (kernels if whole is None or not whole.has(learner) else whole).undo(state, loss, named)

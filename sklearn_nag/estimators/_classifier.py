@@ -1,4 +1,4 @@
-"""What classifiers share: class targets, and what decision values say of them."""
+"""Base of the classifiers: class targets, and the meaning of decision values."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ def _has_sets(estimator):
 
 
 def _balanced(total, n_classes, own):
-    """Factor of a class of weight ``own`` that makes all weigh alike; finite for one that has not come."""
+    """Factor that makes a class of total weight ``own`` weigh as much as others; finite for unseen classes."""
     return total / np.where(own > 0, n_classes * own, 1.0)
 
 
 def with_numbers(parameters):
-    """Parameters by name, with 0 and 1 for booleans that ``class_weight`` names, which equal them.
+    """``parameters``, with 0 and 1 for the equal booleans among the keys of ``class_weight``.
 
-    skops makes True of either boolean where it is a key.
+    skops turns both booleans into True in keys.
     """
     weights = parameters.get("class_weight")
     if not isinstance(weights, dict) or not any(isinstance(label, bool | np.bool_) for label in weights):
@@ -67,9 +67,9 @@ def with_numbers(parameters):
 
 
 class WeighsClasses:
-    """What has ``class_weight``, a factor on the weights of the rows of each class."""
+    """Mixin for ``class_weight``, a factor on row weights by class."""
 
-    _class_counts: np.ndarray | None = None  # weight of each class so far, where it balances; never changed in place
+    _class_counts: np.ndarray | None = None  # weight of each class so far, if balanced; never changed in place
 
     def _check_parameters(self):
         super()._check_parameters()
@@ -98,7 +98,7 @@ class WeighsClasses:
             raise ValueError("it has no counts of its classes")
 
     def _weigh(self, y, weight):
-        """Weights of the rows, multiplied by those of their classes; None where all are 1."""
+        """Row weights multiplied by class weights; None if all are 1."""
         if self.class_weight is None:
             return weight
         codes = self._encode(y)
@@ -110,14 +110,14 @@ class WeighsClasses:
         return of_class[codes] * (1.0 if weight is None else weight)
 
     def _weigh_next(self, y, weight):
-        """As `_weigh`, of the next rows of a stream: balanced by those up to each, which are counted."""
+        """Like `_weigh` for the next rows of a stream, balanced by the rows up to each; counts them."""
         if not isinstance(self.class_weight, str):
             return self._weigh(y, weight)
         codes, n_classes = self._encode(y), len(self.classes_)
         weight = np.ones(len(y)) if weight is None else weight
         counts = np.zeros(n_classes) if self._class_counts is None else self._class_counts
-        factors, length = [], 1 + 2**15 // n_classes  # rows that the cache holds
-        for start in range(0, len(y), length):  # in any cut the sums of a row are the same
+        factors, length = [], 1 + 2**15 // n_classes  # rows whose table fits in the cache
+        for start in range(0, len(y), length):  # the sums of a row are the same however rows are cut
             own = codes[start : start + length]
             table = np.zeros((n_classes, len(own) + 1))
             at = own, np.arange(1, len(own) + 1)
@@ -130,11 +130,11 @@ class WeighsClasses:
 
 
 class OnlineClassifier(_labels.ScoresLabels, WeighsClasses, OnlineLinear):
-    """Base of the classifiers: one decision value for two classes, else one for each class."""
+    """Base of the classifiers: one decision value for two classes, otherwise one per class."""
 
     classes_: np.ndarray
 
-    # Regression losses as SGDClassifier's, for targets of -1 and 1; the others would tell no more than the hinge does.
+    # The regression losses of SGDClassifier, for targets -1 and 1; the others would tell no more than the hinge does.
     _losses: ClassVar[dict[str, type[losses.Loss]]] = losses.CLASSIFICATION | {
         name: losses.REGRESSION[name]
         for name in ("squared_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive")
@@ -142,7 +142,7 @@ class OnlineClassifier(_labels.ScoresLabels, WeighsClasses, OnlineLinear):
     _metric = staticmethod(accuracy_score)
     _target_unit = False
     _tol_is_relative = False
-    _useless_from = np.inf  # no loss is so large that classes must be told apart badly
+    _useless_from = np.inf  # no loss is large enough to prove that classes are told apart badly
     _stratified = True
     _flat_coef = False
     _added_parameters: ClassVar[dict[str, Any]] = {"calibration": None}
@@ -154,7 +154,7 @@ class OnlineClassifier(_labels.ScoresLabels, WeighsClasses, OnlineLinear):
         return (*super()._fixed, "loss", "multi_class")
 
     def _breaks(self, name, old, new):
-        if name in ("loss", "multi_class"):  # they may change, but not between classes learnt together and apart
+        if name in ("loss", "multi_class"):  # may change, but not between coupled and separate classes
             return self._loss().coupled != self._state.rule.coupled
         return super()._breaks(name, old, new)
 
@@ -221,7 +221,7 @@ class OnlineClassifier(_labels.ScoresLabels, WeighsClasses, OnlineLinear):
 
     @property
     def _has_labels(self):
-        """Whether each row has several labels, not one of several classes."""
+        """Whether each row has several labels instead of one class."""
         return _labels.are_labels(self.classes_)
 
     @property
@@ -251,17 +251,17 @@ class OnlineClassifier(_labels.ScoresLabels, WeighsClasses, OnlineLinear):
         return check_labels(y) if y.dtype == object else y
 
     def _see_all_targets(self, y, weight, first):
-        """Check the targets of a whole `fit`, and find the classes of a new model."""
+        """Check all targets of a `fit`; find the classes of a new model."""
         if first:
             self.classes_ = self._found(y)
             self._class_counts = None
         elif not (y.ndim == 2 or _labels.are_shares(y)):
             check_labels(y)
-        if isinstance(self.class_weight, str):  # for rows that may come after these
-            self._weigh_next(y, weight)  # which counts them
+        if isinstance(self.class_weight, str):  # count the classes, for rows that may come later
+            self._weigh_next(y, weight)
 
     def _found(self, y):
-        """``classes_`` of a new model for all of its targets."""
+        """``classes_`` of a new model, from all of its targets."""
         if y.ndim == 2:
             return _labels.classes_of_matrix(y)
         if _labels.are_shares(y):
@@ -275,7 +275,7 @@ class OnlineClassifier(_labels.ScoresLabels, WeighsClasses, OnlineLinear):
         return y.shape == (n_rows,) and y.dtype.kind == self.classes_.dtype.kind in "biuSU"
 
     def _encode(self, y):
-        """Targets as the kernel takes them: the place of each class or, where there is none, a number for each head."""
+        """Targets for the kernel: the index of each class or, without single classes, a number per head."""
         if self._has_labels:
             self._check_not_weighed("several labels")
             targets = _labels.targets_of_labels(y, len(self.classes_))
@@ -290,7 +290,7 @@ class OnlineClassifier(_labels.ScoresLabels, WeighsClasses, OnlineLinear):
         return _labels.targets_of_shares(y, self.classes_)
 
     def _check_soft(self):
-        """Raise where parameters have no meaning for probabilities."""
+        """Raise for parameters that do not apply to probabilities."""
         if self.loss != "log_loss":
             raise ValueError(f"y has class probabilities, which only loss='log_loss' accepts; loss is {self.loss!r}.")
         self._check_not_weighed("probabilities")
@@ -298,7 +298,7 @@ class OnlineClassifier(_labels.ScoresLabels, WeighsClasses, OnlineLinear):
             raise ValueError("y has probabilities, for which early_stopping=True has no score: use 'auto' or False.")
 
     def _check_not_weighed(self, what):
-        """Raise for parameters that are not None and need classes, where ``y`` has ``what`` instead."""
+        """Raise for set parameters that need classes, because ``y`` has ``what`` instead."""
         for name in ("class_weight", "calibration"):
             value = getattr(self, name)
             if value is not None:
@@ -314,32 +314,32 @@ class OnlineClassifier(_labels.ScoresLabels, WeighsClasses, OnlineLinear):
 
     @property
     def _judged_in_each_pass(self):
-        # Decision values that do not mean probabilities by themselves change what they mean from pass to pass.
+        # Decision values that are not probabilities by themselves change their meaning from pass to pass.
         return self.calibration is not None and self._calibrated["has_offsets"]
 
     @property
     def _calibrated(self):
-        """How probabilities are learnt: those of the log loss mean something, but for the weights of classes."""
+        """Options for `probabilities`: the log loss needs no unit and, without class weights, no offsets."""
         has_unit = self.loss != "log_loss"
         return {"has_unit": has_unit, "has_offsets": has_unit or self.class_weight is not None, "memory": self._memory}
 
     def _logits(self, decision):
-        """Logits of each class, of which probabilities are the softmax where nothing is learnt of them."""
+        """Logits of each class; without calibration, probabilities are their softmax."""
         if decision.shape[1] == 1:
             return np.hstack([-0.5 * decision, 0.5 * decision])
         return log_expit(decision) if self.loss == "log_loss" and not self._state.rule.coupled else decision
 
     def _judged(self, evidence, played, encoded, weight):
-        """Temperature, offsets and quantiles of surprise."""
+        """The learnt temperature, offsets and quantiles of surprise."""
         weight = self._counted(weight)
         return probabilities.learn(self._known(evidence), self._logits(played), encoded, weight, **self._calibrated)
 
     def _counted(self, weight):
-        """What rows of these weights count for probabilities: each once where classes have weights."""
+        """Row weights for calibration: each row counts once if classes have weights."""
         return weight if self.class_weight is None else None
 
     def _known(self, evidence):
-        """``evidence``, or what is known without any."""
+        """``evidence``, or the initial evidence if it is None."""
         if evidence is None:
             return probabilities.new(len(self.classes_), self._calibrated["has_unit"])
         return evidence
@@ -353,7 +353,7 @@ class OnlineClassifier(_labels.ScoresLabels, WeighsClasses, OnlineLinear):
         return self._played_probabilities(decision, y, weight, before)[0]
 
     def _played_probabilities(self, decision, y, weight, before):
-        """Probabilities that rows had before they were learnt, ``-log p`` of their classes, and which tell."""
+        """Probabilities from before rows were learnt, ``-log p`` of their classes, and which rows count."""
         y, weight = np.asarray(y), self._weigh(y, None if weight is None else np.asarray(weight))
         told = np.ones(len(y), bool) if weight is None else weight > 0
         if before is None and told.any():
@@ -362,7 +362,7 @@ class OnlineClassifier(_labels.ScoresLabels, WeighsClasses, OnlineLinear):
         return *probabilities.play(self._known(before), self._logits(decision), codes, weight, **self._calibrated), told
 
     def _played_coverage(self, decision, y, weight, before, coverages):
-        """As of regressors; sets of classes have sizes for widths, infinite while too few rows are known."""
+        """As for regressors. Sets of classes have sizes for widths, infinite while too few rows are known."""
         p, surprise, told = self._played_probabilities(decision, y, weight, before)
         bound = np.full((len(p), len(coverages)), np.nan)
         sizes, known = surprise[told], self._known(before).surprise
@@ -396,7 +396,7 @@ class OnlineClassifier(_labels.ScoresLabels, WeighsClasses, OnlineLinear):
         return self._respond("decision_function", self._decision(X))
 
     def _respond(self, method, decision):
-        """What ``method`` makes of decision values."""
+        """Result of ``method`` for the given decision values."""
         if method == "predict":
             return self._interpret(decision)
         if method == "decision_function":
@@ -421,7 +421,7 @@ class OnlineClassifier(_labels.ScoresLabels, WeighsClasses, OnlineLinear):
         return self._interpret(self._decision(X))
 
     def _interpret(self, decision):
-        """The predictions that decision values stand for."""
+        """Predictions for the given decision values."""
         if self._has_labels:
             return (decision > 0).astype(self.classes_.dtype)
         codes = (decision > 0).ravel().astype(int) if decision.shape[1] == 1 else decision.argmax(axis=1)
@@ -434,7 +434,7 @@ class OnlineClassifier(_labels.ScoresLabels, WeighsClasses, OnlineLinear):
         return np.where(encoded[:, None] == (np.arange(self._n_targets) if self._n_targets > 1 else [1]), 1.0, -1.0)
 
     def _constant_loss(self, encoded, weight, rows):
-        """Mean loss, over rows and heads, of the best decision values that do not depend on the features."""
+        """Mean loss, over rows and heads, of the best constant decision values."""
         rows = slice(None) if rows is None else rows
         weight = None if weight is None else weight[rows]
         if encoded.ndim == 2:
@@ -448,7 +448,7 @@ class OnlineClassifier(_labels.ScoresLabels, WeighsClasses, OnlineLinear):
             return float(entropy(shares))
 
         def mean(p, share):
-            """Mean loss of ``p`` where 1 has this share of the targets, else -1."""
+            """Mean loss of ``p`` if this share of the targets is 1, the rest -1."""
             return share * loss.value(p, 1.0) + (1.0 - share) * loss.value(p, -1.0)
 
         options = {"bounds": (-40.0, 40.0), "method": "bounded"}
@@ -483,7 +483,7 @@ class OnlineClassifier(_labels.ScoresLabels, WeighsClasses, OnlineLinear):
         return self._respond("predict_proba", self._decision(X))
 
     def _calibrated_line(self, coef, intercept):
-        """Weights and intercepts whose softmax, or logistic function, are the probabilities that are learnt."""
+        """Weights and intercepts whose softmax or logistic function is the calibrated probability."""
         if len(coef) > 1 and self.loss == "log_loss" and not self._state.rule.coupled:
             raise ValueError(
                 f"no linear model of scikit-learn has the probabilities of this {type(self).__name__}, as calibration="
@@ -504,7 +504,7 @@ class OnlineClassifier(_labels.ScoresLabels, WeighsClasses, OnlineLinear):
         if decision.shape[1] == 1:
             decision = np.hstack([-decision, decision])
         elif self._state.rule.coupled:
-            with np.errstate(over="ignore"):  # in differences of decisions near the ends of the range
+            with np.errstate(over="ignore"):  # in differences of decision values near the ends of the range
                 return softmax(decision, axis=1)
         if self.loss == "log_loss":
             probability = expit(decision)

@@ -1,4 +1,4 @@
-"""Fitted models as scikit-learn's own: what predicts where this package is not installed."""
+"""Conversion of fitted models to scikit-learn's, which need no installation of this package."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Regressor: TypeAlias = LinearRegression | OfRates | TransformedTargetRegressor
 
 
 class ExportableMixin:
-    """Method of the estimators by which a fitted model becomes one of scikit-learn's."""
+    """Mixin for conversion to scikit-learn's models."""
 
     @between_calls
     def to_sklearn(self: Any, *, linear: bool = False) -> Classifier | Regressor:
@@ -131,7 +131,7 @@ class ExportableMixin:
         return model
 
     def _of_rates(self):
-        """A model of scikit-learn with a log link, which takes weights and intercept."""
+        """A scikit-learn model with a log link, ready to get weights and intercept."""
         if not self._flat_coef:
             raise ValueError(
                 f"scikit-learn has no regressor with loss={self.loss!r} for several outputs: learn each by a model of "
@@ -144,13 +144,13 @@ class ExportableMixin:
             model = {"gamma": GammaRegressor}.get(self.loss, PoissonRegressor)(**options)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return model.fit(np.zeros((1, self.n_features_in_)), np.ones(1))  # which is what tells it its link
+            return model.fit(np.zeros((1, self.n_features_in_)), np.ones(1))  # fitting sets its link
 
     def _n_passes(self):
         return getattr(self, "n_iter_", 1)
 
     def _why_not_exact(self):
-        """Why weights in raw units do not predict as the model does, and what helps."""
+        """Why weights in raw units do not reproduce predictions, and what helps."""
         state, n_features = self._state, self.n_features_in_
         u, names = state.unit_free_weight()[:, :n_features], names_of_features(self)
         far = state.far()[:n_features] & (u != 0).any(axis=0)
@@ -169,7 +169,7 @@ class ExportableMixin:
 
 
 def warn_of_clipping_apart(estimator):
-    """Warn where a fitted estimator that clips mixes models, as each is clipped, and then they are mixed."""
+    """Warn if a fitted estimator clips several models and then mixes them: the export clips the mixture."""
     if estimator._state.others:
         warnings.warn(
             f"this {type(estimator).__name__} clips what each half-life predicts before mixing it, whereas the "
@@ -180,19 +180,19 @@ def warn_of_clipping_apart(estimator):
 
 
 def few_numbers(numbers):
-    """Numbers as words, the first of them where they are many."""
+    """Numbers as text: at most the first three."""
     numbers = np.where(np.abs(numbers) < np.finfo(np.float64).max, numbers, np.copysign(np.inf, numbers))
     return ", ".join(f"{number:.6g}" for number in numbers[:3]) + ", ..." * (len(numbers) > 3)
 
 
 def _within(model, low, high):
-    """A fitted estimator whose predictions are those of a fitted regressor, held between ``low`` and ``high``."""
+    """A fitted estimator with the predictions of a regressor, clipped to between ``low`` and ``high``."""
     clip = partial(np.clip, a_min=low, a_max=high)
     clipped = TransformedTargetRegressor(clone(model), func=np.positive, inverse_func=clip, check_inverse=False)
     y = np.ones((1, *np.shape(model.intercept_)))
-    clipped.fit(np.zeros((1, model.n_features_in_)), y)  # which is what tells it the shape of targets
+    clipped.fit(np.zeros((1, model.n_features_in_)), y)  # fitting sets the shape of targets
     clipped.regressor_ = model
-    clipped.transformer_.set_params(validate=False)  # as a rate may be infinite before it is clipped
+    clipped.transformer_.set_params(validate=False)  # because a rate may be infinite before it is clipped
     clipped.regressor.set_params(**model.get_params())
     if hasattr(model, "feature_names_in_"):
         clipped.feature_names_in_ = model.feature_names_in_

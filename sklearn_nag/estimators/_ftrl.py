@@ -19,7 +19,7 @@ from ._regressor import OnlineRegressor
 
 
 class _FTRLRule(OnlineLinear):
-    """What the parameters of the family mean to the kernel."""
+    """Base of the FTRL estimators: translates parameters into a rule of the kernel."""
 
     def _check_parameters(self):
         super()._check_parameters()
@@ -54,7 +54,7 @@ class _FTRLRule(OnlineLinear):
 
     @property
     def _fixed(self):
-        # Weights are a function of sums over rows and of these, so that others would change all of them at once.
+        # Weights are a function of sums over rows and of these parameters, so a change would alter all weights at once.
         return (*super()._fixed, "normalization", "regularizer", "half_life", "eta0", "beta", "power_t")
 
     @property

@@ -1,4 +1,4 @@
-"""How learning goes: numbers for a function, or lines that come ever less often, as Vowpal Wabbit prints them."""
+"""Progress reports: numbers for a function, or lines at growing intervals, as in Vowpal Wabbit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .._beside import Beside
 from ._calls import at_rest, holding
 from ._parameters import check_number
 
-_told: ContextVar[tuple[Told, ...]] = ContextVar("sklearn_nag_told", default=())  # by report_progress, outermost first
+_told: ContextVar[tuple[Told, ...]] = ContextVar("sklearn_nag_told", default=())  # by blocks, outermost first
 _IS_HEARERS = "_is_of_hearer"  # an attribute of exceptions
 
 
@@ -69,7 +69,7 @@ class ProgressTable:
         self.seconds = 0.0
 
     def _due(self):
-        """How many rows it is until the next report."""
+        """Number of rows until the next report."""
         if self.every is not None:
             return self.every - self.rows % self.every
         return (1 << self.rows.bit_length() if self.rows else 1) - self.rows
@@ -99,7 +99,7 @@ class ProgressTable:
             self.seconds += time.perf_counter() - began
             after, seen = totals()
             self.rows, self.since = self.rows + stop - start, self.since + stop - start
-            self.loss = self.loss + (after - losses)  # of each head
+            self.loss = self.loss + (after - losses)  # per head
             self.weight += seen - weight
             if stop - start >= due:
                 self._report(estimator, seen)
@@ -120,12 +120,12 @@ class ProgressTable:
 
 
 def is_of_hearer(error):
-    """Whether a function that was told raised it, so that it is no failure of an estimator, and ends the call."""
+    """Whether ``error`` comes from a progress function: it ends the call, and is no failure of an estimator."""
     return _IS_HEARERS in vars(error)
 
 
 def printed_table():
-    """A `ProgressTable` that prints a line each time, below the names of its columns."""
+    """A `ProgressTable` that prints a header, then a line per report."""
     print(f"{'rows':>12} {'weight':>12} {'mean loss':>12} {'since last':>12} {'rows/s':>12}")
 
     def show(now):
@@ -136,7 +136,7 @@ def printed_table():
 
 
 class Told(NamedTuple):
-    """Whom a ``with`` block tells, how often, and the table of each estimator."""
+    """A block of `report_progress`: function, interval, and a table per estimator."""
 
     function: Callable
     every: int | None
@@ -191,17 +191,17 @@ def report_progress(function: Callable[[Progress], Any], *, every: int | None = 
 
 
 def tables_of(estimator):
-    """The table of an estimator in each of the blocks of `report_progress` that the thread is in."""
+    """Tables of an estimator, one per `report_progress` block around the thread."""
     return [told.tables.setdefault(estimator, ProgressTable(told.function, told.every)) for told in _told.get()]
 
 
 def in_silence():
-    """Report nothing within a ``with`` block, as whoever is asked to learn there is part of another estimator."""
+    """A ``with`` block without reports, for parts of another estimator."""
     return holding(_told, ())
 
 
 def learn_and_report(tables, estimator, totals, n_rows, learn, step=1):
-    """As `ProgressTable.learn`, for any number of tables."""
+    """Like `ProgressTable.learn`, for any number of tables."""
     if not tables:
         learn(0, n_rows)
         return

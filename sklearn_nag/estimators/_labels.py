@@ -1,7 +1,7 @@
-"""Targets of classifiers that name no single class: probabilities of classes, and several labels at once.
+"""Classifier targets other than single classes: class probabilities, and several labels at once.
 
-A model of classes has a ``classes_`` of one dimension, and takes classes or probabilities. A model of several labels
-has a row ``[0, 1]`` of ``classes_`` for each. What a model was begun with decides which it is, not what came last.
+A model of classes has one-dimensional ``classes_``, and takes classes or probabilities. A model of several labels has
+a row ``[0, 1]`` of ``classes_`` per label. How a model began decides its kind, not the latest targets.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ NEITHER = "several labels must be zeros and ones, and class probabilities must a
 
 
 def has_columns(y):
-    """Whether ``y``, of any kind, has two dimensions, with several columns."""
+    """Whether ``y``, of any type, is two-dimensional with several columns."""
     try:
         shape = y.shape if hasattr(y, "shape") else np.asarray(y).shape
-    except ValueError:  # lists of several lengths
+    except ValueError:  # lists of unequal lengths
         return False
     return len(shape) == 2 and shape[1] > 1
 
 
 def are_labels(classes):
-    """Whether ``classes_`` are those of a model of several labels."""
+    """Whether these ``classes_`` are of a model of several labels."""
     return classes.ndim == 2
 
 
@@ -38,7 +38,7 @@ def classes_of_labels(n_labels):
 
 
 def classes_named(classes):
-    """``classes_`` of a model of several labels, if ``classes`` are such, a pair for each; else None."""
+    """``classes_`` of a model of several labels if ``classes`` has a pair for each; otherwise None."""
     if not has_columns(classes):
         return None
     pairs = np.asarray(classes)
@@ -48,7 +48,7 @@ def classes_named(classes):
 
 
 def classes_of_stream(y):
-    """``classes_`` of a model of several labels, if ``y`` are such; else None."""
+    """``classes_`` of a model of several labels if ``y`` has these; otherwise None."""
     if not has_columns(y):
         return None
     classes = classes_of_matrix(as_matrix(y))
@@ -56,7 +56,7 @@ def classes_of_stream(y):
 
 
 def classes_of_matrix(y):
-    """``classes_`` of a new model for all of its targets, checked and of two dimensions."""
+    """``classes_`` of a new model, from all targets as a checked matrix."""
     if ((y == 0.0) | (y == 1.0)).all():
         return classes_of_labels(y.shape[1])
     checked_probabilities(y, y.shape[1])
@@ -64,7 +64,7 @@ def classes_of_matrix(y):
 
 
 def classes_in(y):
-    """All classes in targets, as ``classes_`` of a model of these has them."""
+    """All classes in ``y``, in the form of a model's ``classes_``."""
     y = dense(y)
     if has_columns(y):
         return classes_of_matrix(as_matrix(y))
@@ -73,7 +73,7 @@ def classes_in(y):
 
 
 class ScoresLabels(ClassifierMixin):
-    """As ClassifierMixin, but ``score`` takes all labels that `as_labels` does."""
+    """`ClassifierMixin` whose ``score`` takes all labels that `as_labels` does."""
 
     def score(self, X, y, sample_weight=None):
         y = dense(y)
@@ -83,7 +83,7 @@ class ScoresLabels(ClassifierMixin):
 
 
 def check_one_class_a_row(y, owner):
-    """Raise unless ``y``, of any kind, has a single column that can be one of classes."""
+    """Raise unless ``y``, of any type, has one column of possible classes."""
     if has_columns(y) or are_shares(dense(y)):
         raise ValueError(
             f"{owner} takes one class per row; y has {'several columns' if has_columns(y) else 'shares of a class'}. "
@@ -92,12 +92,12 @@ def check_one_class_a_row(y, owner):
 
 
 def dense(y: Any) -> np.ndarray:
-    """Targets of any kind as an array."""
+    """Targets of any type as an array."""
     return y.toarray() if sparse.issparse(y) else np.asarray(as_targets(y))
 
 
 def as_matrix(y):
-    """Targets of two dimensions, dense or sparse, as an array of floats."""
+    """Two-dimensional targets, dense or sparse, as an array of floats."""
     y = dense(y)
     y = np.asarray(as_labels(y, "y").tolist()) if y.dtype == object else y
     if y.dtype.kind not in "biuf":
@@ -114,7 +114,7 @@ def _check_shares(y, what):
 
 
 def checked_probabilities(y, n_classes):
-    """Probabilities of the classes, a row for each target; raise unless they are such."""
+    """Class probabilities, one row per target, scaled to add up to 1; raise if invalid."""
     if y.shape[1] != n_classes:
         raise ValueError(f"y has shape {y.shape}; probabilities of {n_classes} classes need {n_classes} columns.")
     _check_shares(y, NEITHER)
@@ -130,13 +130,13 @@ def checked_probabilities(y, n_classes):
 
 
 def targets_of_probabilities(y, n_classes):
-    """Targets of heads, from -1 to 1: that of each class or, of two classes, of the second."""
+    """Targets of the heads, from -1 to 1: one per class or, of two classes, only for the second."""
     shares = checked_probabilities(y, n_classes)
     return 2.0 * (shares[:, 1:] if n_classes == 2 else shares) - 1.0
 
 
 def targets_of_labels(y, n_labels):
-    """Targets of heads, from -1 to 1, of labels that are zeros and ones, or shares of ones."""
+    """Targets of the heads, from -1 to 1, for labels that are 0 or 1, or shares of 1."""
     if y.ndim != 2 or y.shape[1] != n_labels:
         raise ValueError(f"y has shape {y.shape}; this model was made for {n_labels} labels: (n_samples, {n_labels}).")
     _check_shares(y, "a label is 0 or 1, or the probability that it is 1")
@@ -144,12 +144,12 @@ def targets_of_labels(y, n_labels):
 
 
 def are_shares(y):
-    """Whether targets of one dimension are shares of the second of two classes: some between 0 and 1, none beyond."""
+    """Whether one-dimensional targets are shares of the second class: some between 0 and 1, none beyond."""
     return y.dtype.kind == "f" and bool(((y >= 0.0) & (y <= 1.0)).all() and ((y > 0.0) & (y < 1.0)).any())
 
 
 def targets_of_shares(y, classes):
-    """Targets of the single head, from -1 to 1, of shares of the second class; raise unless classes are 0 and 1."""
+    """Targets of the single head, from -1 to 1, for shares of the second class; classes must be 0 and 1."""
     if not (len(classes) == 2 and classes.dtype.kind in "biuf" and np.array_equal(classes, [0, 1])):
         raise ValueError(
             f"y has numbers between 0 and 1, which are probabilities of class 1 against class 0, but the classes "

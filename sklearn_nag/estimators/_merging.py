@@ -1,4 +1,4 @@
-"""One model of several that learnt rows of their own."""
+"""Merging of models that learnt rows of their own."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Model = TypeVar("Model", bound=OnlineLinear)
 
 
 def merge(models: Iterable[Model], base: Model | None = None) -> Model:
-    """Make one model of several learners that learnt rows of their own: `sklearn_nag.merge` for learners alone."""
+    """Merge learners that learnt rows of their own: `sklearn_nag.merge` for learners alone."""
     models = list(models)
     if not models:
         raise ValueError("models is empty; merge needs at least one.")
@@ -47,13 +47,13 @@ def merge(models: Iterable[Model], base: Model | None = None) -> Model:
 
 
 def _merged_evidence(parts, base):
-    """Evidence of how far predictions are off, of several models; None where none has any."""
+    """Merged evidence of errors; None if no model has any."""
     known = [part for part in parts if part is not None]
     return merge_evidence(known, base) if known else None
 
 
 def merged_counts(parts, base):
-    """Weight of each class, of several models; None where none has counted them."""
+    """Merged weight of each class; None if no model has counted them."""
     known = [part for part in parts if part is not None]
     if not known:
         return None
@@ -99,7 +99,7 @@ def _check_fits(first, name, model):
 
 
 def _rule_with(model, first, name):
-    """The rule of a model with a parameter of another one; None where these do not go together."""
+    """The rule of ``model`` with one parameter of ``first``; None if incompatible."""
     changed = copy.copy(model)
     setattr(changed, name, getattr(first, name))
     try:
@@ -109,13 +109,13 @@ def _rule_with(model, first, name):
 
 
 def check_went_on(base, name, model):
-    """Raise unless ``model`` may be what ``base`` became by more rows."""
+    """Raise unless ``base`` may have become ``model`` by learning more rows."""
     (state, base), _ = kernels.side_by_side([model._state, base._state])
     columns, start = state.columns, base.columns
     longer = state.t >= base.t and (columns.largest >= start.largest).all()
     if longer and base.t > 0 and start.origin is not None:  # the first row, which stays that of base
         expected = start.origin * np.minimum(columns.lift / start.lift, 1.0)
-        moved = (columns.origin == 0) | (expected == 0)  # some rules count columns from 0 while these are seldom named
+        moved = (columns.origin == 0) | (expected == 0)  # some rules count columns from 0 while these are rarely named
         longer = bool((np.isclose(columns.origin, expected, 1e-9, 1e-300) | moved).all())
     if not longer:
         raise ValueError(

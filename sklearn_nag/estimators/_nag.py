@@ -35,15 +35,15 @@ INSTEAD_OF_SCHEDULES = {
     ),
 }
 ETA0S = tuple(4.0 ** np.arange(-2, 3))  # learning rates that eta0="auto" mixes
-HALF_LIVES = tuple(20.0 * 4.0 ** np.arange(4, -1, -1))  # half-lives that half_life="auto" mixes, beside infinity
-MOST_NATS = 2.3  # what the log loss of one of them on a row counts at most beyond that of its class: 3 for one of two
+HALF_LIVES = tuple(20.0 * 4.0 ** np.arange(4, -1, -1))  # half-lives that half_life="auto" mixes, besides infinity
+MOST_NATS = 2.3  # cap on a model's log loss on a row, above that of the class's frequency: 3 for one of two
 
 
 @cache
 def say_alpha_has_no_effect(name):
-    """Warn that a class with this name has an ``alpha`` without a penalty, once in a process.
+    """Warn once per process that ``alpha`` has no effect on the class ``name`` without a penalty.
 
-    A search over ``alpha`` makes hundreds of fits, each within filters of its own.
+    A search over ``alpha`` makes hundreds of fits, each with its own warning filters.
     """
     warnings.warn(
         f"alpha has no effect on {name} with penalty=None, the default: set penalty='l2', 'l1' or 'elasticnet'.",
@@ -53,7 +53,7 @@ def say_alpha_has_no_effect(name):
 
 
 class _NAGRule(OnlineLinear):
-    """What the parameters of the family mean to the kernel."""
+    """Base of the NAG estimators: translates parameters into a rule of the kernel."""
 
     def _check_parameters(self):
         super()._check_parameters()
@@ -85,7 +85,7 @@ class _NAGRule(OnlineLinear):
             say_alpha_has_no_effect(type(self).__name__)
 
     def _check_constrained(self):
-        """Raise for other parameters with which a constraint has no meaning."""
+        """Raise for parameters incompatible with the constraint."""
         if has_bounds(self.constraint):
             if self.penalty in ("l1", "elasticnet"):
                 raise ValueError(
@@ -113,7 +113,7 @@ class _NAGRule(OnlineLinear):
         return (*super()._fixed, "normalization", "adaptive", "eta0", "half_life")
 
     def _breaks(self, name, old, new):
-        if name == "eta0":  # one number may follow another
+        if name == "eta0":  # one number may replace another
             return (old == "auto") != (new == "auto")
         return super()._breaks(name, old, new)
 
@@ -153,7 +153,7 @@ class _NAGRule(OnlineLinear):
             average_from = float(average) or np.inf
         in_nats, several = self.loss == "log_loss", {}
         if self._mixes:
-            if isinstance(self.half_life, str):  # those with two rows, or more, on the rare side of a quantile
+            if isinstance(self.half_life, str):  # those with at least two rows on the rare side of a quantile
                 half_lives = tuple(h for h in HALF_LIVES if h * loss.slowed**2 > 7.0) or HALF_LIVES[:1]
             else:
                 half_lives = tuple(map(float, self.half_life))
@@ -181,7 +181,7 @@ class _NAGRule(OnlineLinear):
             **self._of_all_rules(centred),
         )
 
-    # -- scales in a pass of their own
+    # -- scales in a separate pass
 
     def _check_no_early_stopping(self):
         super()._check_no_early_stopping()
@@ -200,12 +200,12 @@ class _NAGRule(OnlineLinear):
         return passes
 
     def _learn_scales(self, passes):
-        """Learn scales, means and units of targets by a pass in which no weight moves."""
+        """Learn scales, means and target units in a pass that moves no weight."""
         self._learn_still(passes)
         passes.knows_scales = True
 
     def _learn_still(self, passes):
-        """Learn the rows without moving a weight: all that will be learnt in the end."""
+        """Pass over all rows that will ever be learnt, without moving a weight."""
         made = self._made
         rule = replace(made.rule, eta=(0.0,) * len(made.rule.eta), l1=0.0, l2=0.0, average_from=np.inf, constraint=None)
         self._made = made._replace(rule=rule)
@@ -225,7 +225,7 @@ class _NAGRule(OnlineLinear):
         if passes.knows_scales:
             self._state = state.copy()
             kernels.nag.forget_gradients(self._state)
-            self._learn_still(passes)  # losses and gradients at the weights given
+            self._learn_still(passes)  # for losses and gradients at the given weights
             kernels.nag.take_gradients(state, self._state)
             self._state = state
 
@@ -256,7 +256,7 @@ class _NAGRule(OnlineLinear):
 
     @property
     def _mixes(self):
-        """Whether predictions are those of several half-lives."""
+        """Whether predictions mix several half-lives."""
         return isinstance(self.half_life, str | tuple | list)
 
     @property

@@ -1,4 +1,4 @@
-"""What every estimator shares: `fit` and `partial_fit`, what is kept of a model, and what is shown of it."""
+"""Base of all estimators: `fit`, `partial_fit`, what is kept of a model, and what is shown of it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ from ._validation import (
     is_plain,
 )
 
-ENTRIES = 8  # for each feature, among which one looks for the features that they name in less time than all are copied
+ENTRIES = 8  # per feature; with fewer, finding the features that they name is faster than copying all
 _SILENCE = nullcontext()
 _told_of_rows_that_do_not_count = Beside()  # models whose user has been warned
 
@@ -61,7 +61,7 @@ class Divergence(ValueError):
 
 @functools.cache
 def defaults_of(estimator_class):
-    """Defaults of all parameters of a class by name, also of those that it leaves to the learner it derives from."""
+    """Defaults of all parameters of a class by name, including those of the learner it derives from."""
     learners = [kind for kind in reversed(estimator_class.__mro__) if issubclass(kind, OnlineLinear)]
     parameters = [p for kind in learners for p in inspect.signature(kind).parameters.values()]
     return {p.name: p.default for p in parameters if p.kind is not inspect.Parameter.VAR_KEYWORD}
@@ -69,23 +69,23 @@ def defaults_of(estimator_class):
 
 @functools.cache
 def _reader_of_parameters(estimator_class):
-    """Function that returns the values of all parameters of an estimator of a class, as a tuple."""
+    """Function that returns all parameter values of an estimator as a tuple."""
     return attrgetter(*defaults_of(estimator_class))
 
 
 class Made(NamedTuple):
-    """What is made of the parameters, kept until one of them changes: single rows come faster than it is made."""
+    """What is built from the parameters; kept until one changes, because building takes longer than learning a row."""
 
     values: tuple
-    copies: dict[int, Any]  # of those values that may change in place, by their places
+    copies: dict[int, Any]  # of values that may change in place, by index
     rule: kernels.LinearRule
     loss: losses.Loss
 
 
 def _differ(made, values):
-    """Whether values of parameters, or their types, differ from what something was ``made`` of.
+    """Whether parameter values, or their types (True == 1), differ from those that ``made`` was built from.
 
-    True == 1, but only one of them is a boolean. Those that cannot be compared differ.
+    Values that cannot be compared differ.
     """
     old = made.values
     try:
@@ -103,32 +103,32 @@ def _is_as_it_was(value, was):
 class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEstimator):
     """Base of the online linear learners.
 
-    The public classes have the parameters that are read here. Their ``__init__`` repeat them and only store them, as
-    scikit-learn's `clone` and `get_params` need it.
+    The public classes have the parameters that are read here. Their ``__init__`` repeats and only stores them, as
+    scikit-learn's `clone` and `get_params` require.
 
-    A family of learners says how it learns by ``_rule``, and why that may fail by ``_why_useless``, ``_why_too_little``
-    and ``_why_diverged``. `OnlineClassifier` and `OnlineRegressor` say what targets are.
+    A family defines how it learns in ``_rule``, and explains failures in ``_why_useless``, ``_why_too_little`` and
+    ``_why_diverged``. `OnlineClassifier` and `OnlineRegressor` define the targets.
     """
 
     _state: kernels.LinearState
-    _evidence: Any = None  # of how far predictions of rows are off before these are learnt; never changed in place
+    _evidence: Any = None  # of errors on rows before they are learnt; never changed in place
     _keeps_evidence = True
-    _judged_in_each_pass = False  # of a `fit` of many rows, not in its first alone
-    _plays = True  # each row is predicted just before it is learnt, by `_play`
-    _added_parameters: ClassVar[dict[str, Any]] = {}  # to those of models saved before, with what they meant then
-    _predicts_mean = True  # of the targets, or their shares, where features tell nothing
-    _why_too_little: str | None = None  # may have been learnt, where more passes would learn more
-    _why_diverged = ""  # besides the rows
-    _solved = False  # whether a further pass over the same rows would change nothing
+    _judged_in_each_pass = False  # of a `fit` of many rows, not only in its first
+    _plays = True  # each row is predicted by `_play` just before it is learnt
+    _added_parameters: ClassVar[dict[str, Any]] = {}  # missing from older saved models, with their meaning then
+    _predicts_mean = True  # of the targets or their shares, if features tell nothing
+    _why_too_little: str | None = None  # may have been learnt, if more passes would learn more
+    _why_diverged = ""  # apart from the rows
+    _solved = False  # whether another pass over the same rows would change nothing
 
     # -- parameters
 
     def _rule(self, centred):
-        """The rule of the kernel that the parameters stand for, for features that are centred or not."""
+        """The rule of the kernel for these parameters and centred features or not."""
         raise NotImplementedError
 
     def _of_all_rules(self, centred):
-        """What rules of all families have, but for ``n_targets``, by name."""
+        """Fields of the rules of all families, by name, except ``n_targets``."""
         loss = self._loss()
         return {
             "intercept": bool(self.fit_intercept),
@@ -144,26 +144,26 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
 
     @property
     def _loss_name(self):
-        """Name of the loss that the parameters stand for."""
+        """Name of the loss that the parameters select."""
         return self.loss
 
     @property
     def _clip(self):
-        """To which predictions are clipped, as rules have it; classifiers clip none."""
+        """Range to which predictions are clipped, as in rules; None for classifiers."""
         return None
 
     def _loss(self):
-        """The loss that the parameters name, with the parameters it takes."""
+        """The loss that the parameters select, with its own parameters."""
         loss = self._losses[self._loss_name]
         return loss(**{name: float(getattr(self, name)) for name in loss.parameters})
 
     @property
     def _selective(self):
-        """Whether the parameters centre frequent features alone, so that rows may be sparse."""
+        """Whether only frequent features are centred, so rows may be sparse."""
         return self.normalization == "auto"
 
     def _centred(self, is_sparse):
-        """Whether the parameters ask for features to be centred, where rows are sparse or not."""
+        """Whether features are to be centred, given whether rows are sparse."""
         is_sparse = is_sparse and not self._selective
         if self.centering == "auto":
             return not is_sparse and self.fit_intercept and getattr(self, "normalization", "rms") is not None
@@ -180,7 +180,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         return ("fit_intercept", "centering")
 
     def _breaks(self, name, old, new):
-        """Whether a model cannot go on when the fixed parameter ``name`` changes from ``old`` to ``new``."""
+        """Whether a model cannot go on if the fixed parameter ``name`` changes from ``old`` to ``new``."""
         return old != new
 
     @property
@@ -189,7 +189,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         return "There may be nothing to learn from these features, or too few rows so far."
 
     def _has_defaults(self, *names):
-        """Whether these parameters, of which a family may lack some, have their defaults."""
+        """Whether these parameters have their defaults, except for those that a family lacks."""
         defaults = defaults_of(type(self))
         return all(getattr(self, name) == defaults[name] for name in names if name in defaults)
 
@@ -198,14 +198,14 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         return _reader_of_parameters(type(self))(self)
 
     def _check_changed_parameters(self):
-        """Call `_check_parameters`, unless all are as they were when something was last made of them."""
+        """Call `_check_parameters` unless nothing has changed since `_made` was built."""
         made = vars(self).get("_made")
         if made is None or _differ(made, self._values()):
             check_parameters(self)
             vars(self).pop("_made", None)
 
     def _make(self, centred):
-        """Make a rule and a loss of the parameters, and keep them."""
+        """Build and keep a rule and a loss."""
         values = self._values()
         copies = {i: kept for i, value in enumerate(values) if (kept := unchanging(value)) is not value}
         self._made = Made(values, copies, self._rule(centred), self._loss())
@@ -242,11 +242,11 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
 
     @property
     def _stops_by_score(self):
-        """Whether rows are held out for the sake of their score, and not learnt."""
+        """Whether rows are held out for a score, never to be learnt."""
         return not isinstance(self.early_stopping, str) and bool(self.early_stopping)
 
     def _check_no_early_stopping(self):
-        """Raise where rows are to be held out, of which `partial_fit` cannot see enough."""
+        """Raise if rows are to be held out: `partial_fit` sees too few."""
         if self._stops_by_score:
             raise ValueError(
                 "early_stopping should be False with partial_fit, or 'auto': it learns all the rows it is given; "
@@ -346,9 +346,9 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         return self
 
     def _given(self, coef, intercept, ending=""):
-        """Weights and intercepts that were given, or zeros, a row for each target; raise unless they fit the model.
+        """Given weights and intercepts, or zeros, one row per target; raise unless they fit the model.
 
-        ``ending`` is that of their names.
+        ``ending`` completes their names.
         """
         n, n_features = self._n_targets, self.n_features_in_
         if isinstance(self._state, kernels.PlacedState):
@@ -383,9 +383,9 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         )
 
     def _begin_fit(self, X, y, sample_weight, goes_on=False):
-        """Check what `fit` was given, and set up the state; return the `Passes` to make.
+        """Check the arguments of `fit` and set up the state; return the `Passes` to make.
 
-        ``goes_on`` tells that the model is about to be given weights.
+        With ``goes_on``, the model is about to be given weights.
         """
         self._check_changed_parameters()
         first = not (self.warm_start and self.__sklearn_is_fitted__())
@@ -397,9 +397,9 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         return Passes(self, X, y, weight, goes_on or not first, are_new=first)
 
     def _make_passes(self, passes, make_pass):
-        """Learn pass by pass until the objective settles, then do what a search has found to help.
+        """Learn pass by pass until the objective settles, then apply the result of a search, if any.
 
-        ``make_pass`` is `_make_pass` for the passes and an order.
+        ``make_pass`` is `_make_pass`, for the passes and an order.
         """
         stopping = passes.stopping()
         begin = self._state.copy() if passes.searches else None
@@ -425,10 +425,10 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         passes.warn_about(self, loss, settled)
 
     def _make_pass(self, context, view, X, passes, order):
-        """Learn one of the passes, a task of the ``context`` of callbacks, which follow by a view of the estimator.
+        """Learn one pass, a task of the callbacks' ``context``, which follow it through ``view``.
 
-        ``X`` is what `fit` was given. Return the mean progressive loss of the pass, what is to become small, and
-        whether a callback asks to stop.
+        ``X`` is the argument of `fit`. Return the mean progressive loss, the objective to minimise, and whether a
+        callback asks to stop.
         """
         task = context.subcontext(task_name="pass")
         task.call_on_fit_task_begin(estimator=renewed(view, self), X=X, y=passes.y)
@@ -451,25 +451,26 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
 
     @unchanged_on_error
     def _play(self, X, y, sample_weight=None, classes=None, latest=False):
-        """As `partial_fit`, but return the decision values from before each row was learnt, as `_learn` has them."""
+        """Like `partial_fit`, but return decision values from before each row was learnt, as in `_learn`."""
         self._check_partial_fit(classes, y)
         return self._partial_fit(X, y, sample_weight, play=True, latest=latest)
 
     def _respond(self, method, decision):
-        """What ``method`` ("predict" and the like) makes of decision values."""
+        """Result of ``method`` ("predict" and the like) for decision values."""
         return self._interpret(decision)
 
     def _responded(self, method, decision, y, weight, before):
-        """What ``method`` made of decision values that `_play` has returned, before each row was learnt.
+        """Result of ``method`` for decision values from `_play`.
 
         ``before`` is the evidence before these rows, None for a new model.
         """
         return self._respond(method, decision)
 
     def _partial_fit(self, X, y, sample_weight, play=False, **how):
-        """Learn each row once; with ``play``, return what `_play` does, which says ``how``."""
+        """Learn each row once, with options ``how`` of `_learn`; with ``play``, return what `_play` does."""
         first = not self.__sklearn_is_fitted__()
-        # Learning a row with NaN or infinity fails by itself. Rows of weight 0 are not learnt: X is checked for those.
+        # Learning a row with NaN or infinity fails by itself. Rows of weight 0 are not learnt, so X is checked for
+        # them.
         every_row_learnt = sample_weight is None and getattr(self, "class_weight", None) is None
         X, y, weight = self._validate(X, y, sample_weight, first, finite=not every_row_learnt)
         if first:
@@ -487,11 +488,11 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         return played
 
     def _weigh_next(self, y, weight):
-        """As ``_weigh``, for the next rows of a stream."""
+        """Like ``_weigh``, for the next rows of a stream."""
         return self._weigh(y, weight)
 
     def _warn_if_lost(self, before, weight, stacklevel):
-        """Warn, once for a model, if rows of some weight left its total weight as it was ``before`` them."""
+        """Warn, once per model, if rows with weight left its total weight as ``before``."""
         if weight is None:
             did_not_count = self._state.seen == before > 0
         else:
@@ -509,7 +510,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
             )
 
     def _validate(self, X, y, sample_weight, first, finite=True):
-        """Rows, targets and weights as checked arrays; a new model (``first``) remembers what later ones must be."""
+        """Rows, targets and weights as checked arrays; a new model (``first``) records what later ones must match."""
         check_sparse(X)
         if first or not (self._takes_as_is(X, finite) and type(y) is np.ndarray and self._plain_targets(y, X.shape[0])):
             X, y = converted(self, X, y, reset=first, ensure_all_finite=False, **self._options_for(y))
@@ -519,7 +520,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         return X, y, check_weights(sample_weight, X.shape[0])
 
     def _options_for(self, y):
-        """How targets are to be validated."""
+        """Validation options for the targets."""
         return self._target_options
 
     def _check_finite(self, X):
@@ -527,22 +528,22 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         check_finite(X, "X", type(self).__name__, getattr(self, "feature_names_in_", None))
 
     def _takes_as_is(self, X, finite=True):
-        """Whether ``X`` needs no validation. It does where names of features are to be compared."""
+        """Whether ``X`` needs no validation, in particular of feature names."""
         return not hasattr(self, "feature_names_in_") and is_plain(X, self.n_features_in_, finite)
 
     def _new_state(self, X):
-        """State before the first row, for rows of the kind of ``X``."""
+        """State before the first row, for rows like ``X``: dense or sparse."""
         self._begun_with = as_they_are(self, self._fixed)
         self._evidence = None
         is_sparse = sparse.issparse(X)
         return kernels.new_state(self._make(self._centred(is_sparse)).rule, self.n_features_in_, is_sparse)
 
     def _continued_state(self, state, X=None):
-        """Return ``state``; raise if it cannot go on with the present parameters, or with rows of the kind of ``X``."""
+        """Return ``state``; raise if it cannot go on with the parameters, or with rows like ``X``: dense or sparse."""
         if "_made" not in vars(self):
             now = {name: getattr(self, name) for name in self._begun_with}
             broken = [name for name, old in self._begun_with.items() if self._breaks(name, old, now[name])]
-            if broken:  # where another one has changed what these stand for, that one is named
+            if broken:  # if another parameter has changed their meaning, name that one
                 names = [*broken, *now]
                 check_as_begun(self._begun_with, {n: now[n] for n in names}, instead="call fit without warm_start")
                 raise damaged(self, "its parameters are not those of its rule")
@@ -555,10 +556,10 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         return state
 
     def _learn(self, X, encoded, weight, order=None, predictions=None, latest=False, are_new=False):
-        """Learn the rows once, as the kernel takes them; leave the state as it was when that fails.
+        """Learn the rows once, in the form that the kernel takes; on failure, leave the state as it was.
 
-        ``predictions`` are filled with the decision values from before each row was learnt, by the latest weights where
-        ``latest``, whatever `predict` has. Those of rows that ``are_new`` to the model tell how far off it is.
+        ``predictions`` are filled with decision values from before each row was learnt: with ``latest``, by the latest
+        weights, whatever `predict` uses. For rows that ``are_new`` to the model, they are evidence of its errors.
         """
         state = self._state
         tell = (
@@ -584,7 +585,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         try:
             with tells:
                 kernels.adopt(state, rule)
-                n_jobs = getattr(self, "n_jobs", None)  # which not all families have
+                n_jobs = getattr(self, "n_jobs", None)  # not in all families
                 tables, learn = tables_of(self), partial(kernels.learn, n_jobs=n_jobs, latest=latest)
                 if self.verbose > 1 or tables:
                     self._learn_and_report(tables, learn, state, loss, X, encoded, weight, order, predictions)
@@ -607,21 +608,21 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
 
     @property
     def _memory(self):
-        """About how many of the last rows tell how far predictions are off."""
+        """About how many of the last rows count as evidence of errors."""
         return self._half_life / np.log(2.0)
 
     def _outlying(self, loss):
-        """What a target counts as at most: as the loss has it, where the unit of targets is learnt."""
+        """Limit to which a target counts: the loss's, if the unit of targets is learnt."""
         return loss.outlying if self._target_unit else losses.MOST_OUTLYING
 
     @property
     def _half_life(self):
-        """After how many rows what was learnt counts half; infinite for never, and for several half-lives at once."""
-        half_life = getattr(self, "half_life", None)  # which not all families have
+        """Number of rows after which old ones count half; infinite for never, and for several half-lives."""
+        half_life = getattr(self, "half_life", None)  # not in all families
         return float(half_life) if isinstance(half_life, Real) else np.inf
 
     def _judge(self, played, encoded, weight, order=None, is_first=False):
-        """Learn how far predictions are off that were made before rows were learnt; other arguments as for `_learn`.
+        """Learn how far off predictions from before rows were learnt are; other arguments as for `_learn`.
 
         Rows of weight 0 do not count, nor does the first row of all (``is_first``), before which nothing was known.
         """
@@ -639,11 +640,11 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
             self._evidence = tuple(self._judged(evidence, part, encoded, weight) for evidence, part in parts)
 
     def _judged(self, evidence, played, encoded, weight):
-        """Evidence, None where there is none yet, with that of predictions of these targets added."""
+        """``evidence``, None without any yet, updated with predictions of these targets."""
         raise NotImplementedError
 
     def _learn_and_report(self, tables, learn_rows, state, loss, X, encoded, weight, order, predictions):
-        """As ``learn_rows``, in parts that end where a report is due."""
+        """Like ``learn_rows``, in parts that end where a report is due."""
         order = np.arange(X.shape[0]) if order is None else order
         if self.verbose > 1:
             if "_table" not in vars(self):
@@ -673,14 +674,14 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         turn = turn_of(self)
         with turn.lock:
             state = {**super(OnlineLinear, turn.seen(self)).__getstate__(), "_state_version": STATE_VERSION}
-            if "_state" in state:  # a copy, as another thread may go on learning before it has been written
+            if "_state" in state:  # a copy, because another thread may go on learning before it is written
                 state["_state"] = state["_state"].copy()
         for name in ("_made", "_table"):
             state.pop(name, None)
         return state
 
     def __deepcopy__(self, memo):
-        """A copy as by pickling, without what has to be checked of files."""
+        """A copy as by pickling, without the checks of files."""
         turn, copied = turn_of(self), object.__new__(type(self))
         memo[id(self)] = copied
         with turn.lock:
@@ -695,12 +696,12 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
 
     def __setstate__(self, state):
         super().__setstate__({**self._added_parameters, **of_this_version(state, type(self).__name__)})
-        for name in ("_made", "_table"):  # which are made anew
+        for name in ("_made", "_table"):  # built anew
             vars(self).pop(name, None)
         self._check_whole()
 
     def _check_whole(self):
-        """Raise for attributes that do not make a model together, as those of a file that was changed or damaged."""
+        """Raise for attributes that do not form a model, as from a changed or damaged file."""
         try:
             names = defaults_of(type(self))
             check_attributes(self, names)
@@ -716,14 +717,14 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
             raise damaged(self, error) from None
 
     def _check_targets_of_model(self):
-        """Raise for classes, or a number of outputs, that no model has."""
+        """Raise for impossible classes or numbers of outputs."""
 
     def _check_evidence(self):
-        """Raise for evidence that no model of these targets has."""
+        """Raise for evidence that is impossible for these targets."""
         raise NotImplementedError
 
     def _check_fits(self, state):
-        """Raise where attributes were changed so that the model does not fit them; a few comparisons, in each call."""
+        """Raise if changed attributes do not fit the model; a few comparisons, in each call."""
         rule = state.rule
         if state.n_features != self.n_features_in_:
             raise ValueError(
@@ -734,7 +735,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
             raise ValueError(f"{what} makes {self._n_targets!r:.60} targets, but the model has {rule.n_targets}.")
 
     def _attribute(self, read):
-        """Return ``read(state)``; before fitting raise AttributeError, as there is no such attribute yet."""
+        """Return ``read(state)``; raise AttributeError before fitting."""
         turn = turn_of(self)
         with turn.lock:
             model = turn.seen(self)
@@ -743,11 +744,11 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
             return read(model._state)
 
     def _decision(self, X):
-        """Decision values of each row, by the weights that the model predicts with; see `between_calls`."""
+        """Decision values of each row, by the weights used to predict; see `between_calls`."""
         return self._decided(X)[1]
 
     def _decided(self, X):
-        """``X`` as the kernel takes it, and the decision values of each row."""
+        """``X`` in the form that the kernel takes, and its decision values."""
         are_few = type(X) is np.ndarray and X.size <= kernels.FEW
         if are_few and self.__sklearn_is_fitted__() and self._takes_as_is(X, finite=False):
             self._check_fits(self._state)
@@ -758,8 +759,8 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         return X, kernels.predict(self._state, X)
 
     def _rows_to_predict(self, X):
-        """``X`` as the kernel takes it; raise before fitting."""
-        if not self.__sklearn_is_fitted__():  # check_fitted takes long to find that all is well
+        """``X`` in the form that the kernel takes; raise before fitting."""
+        if not self.__sklearn_is_fitted__():  # check_fitted is slow to find that all is well
             check_fitted(self)
         self._check_fits(self._state)
         check_sparse(X)
@@ -841,8 +842,8 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
 
 
 def _importances(state):
-    """Mean size of a weight times the scale of its feature, at most the largest double."""
-    sizes = abs(state.coef())  # a sparse matrix of very many classes and columns
+    """Mean absolute weight times scale of each feature, at most the largest double."""
+    sizes = abs(state.coef())  # sparse for very many classes and columns
     with np.errstate(over="ignore"):
         means = np.ravel((sizes / sizes.shape[0]).sum(axis=0))
         return np.minimum(means * kernels.positive(state.scale()[: len(means)]), np.finfo(np.float64).max)
@@ -850,7 +851,7 @@ def _importances(state):
 
 @with_callbacks
 def _make_followed_passes(view, estimator, X, passes):
-    """Make the passes of a `fit`. Callbacks are handed one ``view`` of the estimator throughout, as some look it up."""
+    """Make the passes of a `fit`. Callbacks get the same ``view`` throughout: some look it up."""
     context = view._init_callback_context(max_subtasks=int(estimator.max_iter) * (1 + passes.searches))
     context.call_on_fit_task_begin(estimator=view, X=X, y=passes.y)
     estimator._make_passes(passes, partial(estimator._make_pass, context, view, X))

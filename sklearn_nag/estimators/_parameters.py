@@ -23,22 +23,22 @@ def parameter_names(estimator_class):
 
 
 def unchanging(value):
-    """The value of a parameter, or a copy of it where it may change in place."""
+    """The value of a parameter, copied if it may change in place."""
     if isinstance(value, np.ndarray | list):
         return value.copy()
     return dict(value) if isinstance(value, Mapping) else value
 
 
 def as_they_are(estimator, names):
-    """Values of parameters by name, which stay what they are now."""
+    """Current values of parameters by name, safe from changes in place."""
     return {name: unchanging(getattr(estimator, name)) for name in names}
 
 
 class HasNamedParts(BaseEstimator):
-    """Base of what has a parameter that is a list of named parts, which are parameters themselves, as theirs are.
+    """Base of estimators with a list of named parts, which are parameters, as are their own parameters.
 
-    A class names that parameter as ``_list_of_parts``, and gives its tuples ``(name, part, ...)`` by ``_entries``, none
-    where it is wrong.
+    A class names the list's parameter in ``_list_of_parts``. Its ``_entries`` returns tuples ``(name, part, ...)``,
+    none if the list is invalid.
     """
 
     _list_of_parts: str
@@ -90,7 +90,7 @@ class HasNamedParts(BaseEstimator):
 
 
 def check_names_of_parts(parameter, names, owner):
-    """Raise ValueError for a name that two parts have, or that cannot be a parameter of their owner, a class."""
+    """Raise ValueError for a repeated name, or one that cannot be a parameter of the class ``owner``."""
     taken = parameter_names(owner)
     for name in names:
         if not isinstance(name, str) or "__" in name or name in taken or names.count(name) > 1:
@@ -101,10 +101,10 @@ def check_names_of_parts(parameter, names, owner):
 
 
 class InvalidParameterError(ValueError, TypeError):
-    """Raised for a parameter of a type or value that is not allowed; both kinds of error, as scikit-learn's is.
+    """Raised for a parameter of a wrong type or value; both kinds of error, like scikit-learn's.
 
-    It is given the name, what the parameter must be, what it is, a sentence that says what to use instead, and the
-    public class, or function, whose parameter it is.
+    Arguments: the parameter's name, what it must be, what it is, a hint at what to use instead, and the public class or
+    function that has it.
     """
 
     def __init__(self, parameter, allowed, got, hint="", owner=None):
@@ -121,7 +121,7 @@ class InvalidParameterError(ValueError, TypeError):
 
 
 def check_parameters(model):
-    """Call ``_check_parameters``, and let errors name the class."""
+    """Call ``_check_parameters``, and make errors name the class."""
     try:
         model._check_parameters()
     except InvalidParameterError as error:
@@ -133,7 +133,7 @@ def _is_among(value, options):
 
 
 def check_as_begun(begun_with, now, owner="model", it="a model", instead="call fit"):
-    """Raise where a parameter is not what it was when its ``owner`` was new; both are dicts of values by name."""
+    """Raise if a parameter is not what it was when its ``owner`` was new; both are dicts by name."""
     for name, value in now.items():
         was = begun_with[name]
         if value is not was and not _equal(value, was):
@@ -150,13 +150,14 @@ _OF_FIT = {
 
 
 def check_as_made(made, given, name, free=()):
-    """Raise where what is given for a parameter has changed since a clone of it was made.
+    """Raise if the value given for a parameter has changed since a clone of it was made.
 
-    Those in ``free`` may change, what is not read by ``partial_fit``, seeds that were None, and objects without value.
+    Exceptions: values in ``free``, what ``partial_fit`` does not read, seeds that were None, and objects without an
+    equality of their own.
     """
     if given is made or name in free:
         return
-    made, given = getattr(made, "__func__", made), getattr(given, "__func__", given)  # a clone has copied objects
+    made, given = getattr(made, "__func__", made), getattr(given, "__func__", given)  # a clone copies their objects
     kind, last = type(given), name.rpartition("__")[2]
     if last in _OF_FIT or (given is None and last == "random_state"):
         return
@@ -176,7 +177,7 @@ def check_as_made(made, given, name, free=()):
 
 
 def _equal(value, other):
-    """Whether two values of a parameter are the same, of arrays all entries, or cannot be compared; NaN is NaN."""
+    """Whether two parameter values are equal (arrays in all entries, NaN to NaN) or cannot be compared."""
     if hasattr(value, "__array__") or hasattr(other, "__array__"):
         value, other = np.asarray(value), np.asarray(other)
         if value.shape != other.shape:
@@ -188,7 +189,7 @@ def _equal(value, other):
 
 
 def pipelines_of(model):
-    """A model that is a pipeline, its last step if that is one, and so on; none for others."""
+    """The model, if it is a pipeline, its last step, if that is one, and so on; empty for others."""
     found = []
     while isinstance(model, Pipeline):
         found.append(model)
@@ -197,18 +198,18 @@ def pipelines_of(model):
 
 
 def learner_of(model):
-    """The learner of a model: its last step, if it is a pipeline, or the last one of that, if it ends with another."""
+    """The learner of a model: the last step of its innermost pipeline, or itself."""
     pipelines = pipelines_of(model)
     return pipelines[-1].steps[-1][1] if pipelines else model
 
 
 def steps_before_learner(model):
-    """The steps, without their names, that rows go through before they come to the learner of a model."""
+    """The steps, without names, that rows pass before the learner of a model."""
     return [step for pipeline in pipelines_of(model) for _, step in pipeline.steps[:-1]]
 
 
 def names_before_learner(model, names=None):
-    """Names of the columns that the learner of a model gets, as the steps before it make them of ``names``."""
+    """Column names for the learner of a model, made from ``names`` by the steps before it."""
     for pipeline in pipelines_of(model):
         if len(pipeline.steps) > 1:
             names = pipeline[:-1].get_feature_names_out(names)
@@ -216,7 +217,7 @@ def names_before_learner(model, names=None):
 
 
 def shown(value):
-    """``value`` as one would write it, in few words where that is long or fails, as for integers of many digits."""
+    """``value`` as one would write it; shortened if long, described if that fails, as for huge integers."""
     try:
         text = repr(value)
     except Exception:
@@ -227,7 +228,7 @@ def shown(value):
 def check_option(name, value, allowed, hints=None):
     """Raise unless ``value``, given for the parameter ``name``, is one of those allowed.
 
-    ``hints`` has a sentence for some of the words that are not: what to use instead.
+    ``hints`` maps some other words to what to use instead.
     """
     if not _is_among(value, allowed):
         hint = (hints or {}).get(value, "") if isinstance(value, str) else ""
@@ -237,8 +238,8 @@ def check_option(name, value, allowed, hints=None):
 def check_number(name, value, kind=Real, *, min_val=None, max_val=None, include_boundaries="both", options=(), hint=""):
     """Raise unless ``value`` is a finite number of the kind and in the range, or one of the ``options``.
 
-    The range is written as for `sklearn.utils.check_scalar`: ``include_boundaries`` is "both", "left", "right" or
-    "neither". Floats are compared as the float64 that they are used as, and ints must be among those of 64 bits.
+    Ranges are as for `sklearn.utils.check_scalar`: ``include_boundaries`` is "both", "left", "right" or "neither".
+    Floats are compared as float64; ints must fit in 64 bits.
     """
     if _is_among(value, options):
         return
@@ -260,14 +261,14 @@ def check_number(name, value, kind=Real, *, min_val=None, max_val=None, include_
 
 
 def check_half_life(value, options=(None,), normalization=None):
-    """Raise unless ``value`` is a number of rows after which what was learnt can count half, or one of the options.
+    """Raise unless ``value`` is a number of rows for a half-life, or one of the options.
 
-    Where "auto" is one of them, so are several numbers.
+    If "auto" is one of them, several numbers are, too.
     """
     several = "auto" in options and isinstance(value, tuple | list) and len(value) > 0
     for half_life in value if several else [value]:
         allowed = () if several else options
-        if half_life is True:  # which as a number is 1
+        if half_life is True:  # as a number, it is 1
             described = " or ".join([*map(repr, allowed), "a float in the range [1, inf)"])
             raise InvalidParameterError("half_life", described, "True")
         hint = "Several are a tuple, as (1000, 50)." if "auto" in allowed else ""
@@ -280,7 +281,7 @@ def check_half_life(value, options=(None,), normalization=None):
 
 
 def as_float(value):
-    """A real number as a float, infinite where it is beyond the range of float64."""
+    """A real number as a float, infinite beyond the range of float64."""
     try:
         return float(value)
     except OverflowError:
@@ -299,7 +300,7 @@ def check_flag(name, value):
 
 
 def check_seed(value):
-    """Raise unless ``value``, given for ``random_state``, is what `sklearn.utils.check_random_state` takes."""
+    """Raise unless `sklearn.utils.check_random_state` takes ``value``, given for ``random_state``."""
     if value is None or value is np.random or isinstance(value, np.random.RandomState):
         return
     if not (isinstance(value, Integral) and 0 <= value <= _LARGEST_SEED):

@@ -1,4 +1,4 @@
-"""The passes of a `fit`: what they go through, in which order, who follows them, and when they no longer help."""
+"""The passes of a `fit`: rows, order, callbacks, and when to stop."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 
 from .. import kernels
 
-try:  # scikit-learn's callbacks came with version 1.9; before it stand-ins do nothing
+try:  # scikit-learn has callbacks since version 1.9; before, stand-ins do nothing
     from sklearn.callback import CallbackSupportMixin, with_callbacks
 except ImportError:
 
@@ -34,20 +34,20 @@ except ImportError:
 
     def with_callbacks(method):
         @functools.wraps(method)
-        def followed(*args, **kwargs):  # so that warnings find their way out as they do with callbacks
+        def followed(*args, **kwargs):  # so that warnings have the same stack levels as with callbacks
             return method(*args, **kwargs)
 
         return followed
 
 
-FEW_ROWS = 10  # rows a column: where there are fewer, further passes may learn what holds for these alone
-SEARCHED_FROM, OF_CLASSES_FROM = 40, 10  # rows: of fewer, or fewer with classes, too few are held out
-SURELY_FROM, VERY_FEW_ROWS = 200, 5  # rows, of fewer few are held out: then so many a column are few
-MANY_ROWS = 40  # a column: so many that predictions of rows learnt in passes before are hardly better than of new ones
-LEAST_HELD_OUT, MOST_HELD_OUT = 20, 5000  # rows: fewer tell little, unless they are a third; more hardly more
+FEW_ROWS = 10  # per column; with fewer, further passes may learn what holds for these rows alone
+SEARCHED_FROM, OF_CLASSES_FROM = 40, 10  # rows: with fewer, or fewer with classes, too few are held out
+SURELY_FROM, VERY_FEW_ROWS = 200, 5  # with fewer rows, few are held out; this many per column are then few
+MANY_ROWS = 40  # per column: rows learnt in earlier passes are then predicted hardly better than new ones
+LEAST_HELD_OUT, MOST_HELD_OUT = 20, 5000  # rows: fewer tell little, unless they are a third; more tell hardly more
 PATIENCE = 2  # passes without gain that end a search
-LEARNT_ANEW = 5  # passes: up to so many, learning all rows anew is cheap
-_GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0  # the multiples of it, less their whole parts, fill the unit interval evenly
+LEARNT_ANEW = 5  # passes: up to this many, learning all rows anew is cheap
+_GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0  # its multiples modulo 1 fill the unit interval evenly
 
 NEAR = 0.9  # a loss above this share of that of a constant prediction is near it
 STRETCHES = 4.0 ** np.arange(1, 21)
@@ -55,10 +55,10 @@ SOME = 4096  # rows, at most
 
 
 class Stopping:
-    """Tells when passes no longer help: after ``n_iter_no_change`` of them without a better one, as SGDClassifier.
+    """Tells when passes no longer help: after ``n_iter_no_change`` without a better one, as in SGDClassifier.
 
-    A better objective is below the best by ``tol`` or, if ``relative``, this share of it; None ends no passes. Of
-    ``objectives``, one a pass, ``best`` is the smallest; ``since_best`` passes came after the last better one.
+    Better means below the best objective by ``tol`` or, if ``relative``, by this share of it; None ends no passes.
+    ``best`` is the smallest of ``objectives``, one per pass. ``since_best`` counts passes since the last better one.
     """
 
     def __init__(self, tol, n_iter_no_change, relative):
@@ -67,7 +67,7 @@ class Stopping:
 
     @property
     def best_pass(self):
-        """How many passes led to the last objective that counted as better."""
+        """Number of passes up to the last better objective."""
         return len(self.objectives) - self.since_best
 
     def settled(self, objective):
@@ -126,30 +126,30 @@ class Passes:
         self.rows = self.held_out = None
         self._most, self._random_state = estimator.max_iter, estimator.random_state
         split = self._split_by_number() if self._is_worth_a_search() and not goes_on else (None, ())
-        self.searches = len(split[1]) > 0  # no row of a class that comes once is held out
+        self.searches = len(split[1]) > 0  # a class's only row is never held out
         self.are_new = are_new and not self.searches
         if self.searches:
             self.rows, self.held_out = split
-            # The passes that follow do not depend on the search, so that a sweep can share them.
+            # The passes after a search do not depend on it, so that a sweep can share them.
             self._random_state, self._next_random_state = check_random_state(self._random_state).randint(2**31, size=2)
         elif estimator._stops_by_score:
             self.rows, self.held_out = self._split_by_chance()
 
     def _is_worth_a_search(self):
-        """Whether passes are left to choose, and rows so few that further ones may harm."""
+        """Whether the number of passes is open, and rows so few that further passes may harm."""
         estimator, n_rows = self.estimator, self._n_rows
         if not isinstance(estimator.early_stopping, str) or estimator.tol is None:
             return False
         if estimator.max_iter == 1 or estimator._solved:
             return False
         rule = estimator._state.rule
-        # Classes of softmax have weights of their own; by evidence.
+        # Classes of a softmax have weights of their own; the factor is empirical.
         n_classes = max(rule.n_targets // rule.n_groups, 2)
         few = (FEW_ROWS if n_rows >= SURELY_FROM else VERY_FEW_ROWS) * np.sqrt(np.log2(n_classes))
         if n_rows < (OF_CLASSES_FROM if estimator._stratified else SEARCHED_FROM):
             return False
         if n_rows >= SURELY_FROM and rule.experts > 1 and rule.mixed:
-            few = max(few, 4 * n_classes)  # rates too fast win by rows learnt before
+            few = max(few, 4 * n_classes)  # rates that are too fast win on rows learnt before
         return self._has_fewer_than(few)
 
     @property
@@ -158,22 +158,22 @@ class Passes:
         return len(self.y) if self.effective_weight is None else np.count_nonzero(self.effective_weight)
 
     def _has_fewer_than(self, few):
-        """Whether there are fewer rows than so many for each column that is in use."""
+        """Whether there are fewer than ``few`` rows per column in use."""
         n_rows, weight = self._n_rows, self.effective_weight
         return n_rows < few * self.X.shape[1] and n_rows < few * _columns_in_use(self.X, weight)
 
     @functools.cached_property
     def _has_many(self):
-        n_classes = max(self.estimator._state.rule.n_targets, 2)  # of each of which there are fewer
+        n_classes = max(self.estimator._state.rule.n_targets, 2)  # each has fewer rows
         return not self._has_fewer_than(MANY_ROWS * n_classes / 2)
 
     @property
     def _stratified(self):
-        """Whether rows have classes, of each of which a share is held out."""
+        """Whether rows have classes, so that a share of each is held out."""
         return self.estimator._stratified and self.targets.ndim == 1
 
     def _split_by_number(self):
-        """Rows to learn and rows held out: by their places among those of their class, evenly, and never a first one.
+        """Rows to learn and rows to hold out: by position in their class, evenly, never the first.
 
         Rows of weight 0 are learnt, to no effect.
         """
@@ -209,10 +209,10 @@ class Passes:
                     f"The sample weights for {name} set are all zero, consider using a different random state. A "
                     f"{change} validation_fraction helps as well."
                 )
-        return np.sort(rows), held_out  # the order in which they are learnt without shuffle
+        return np.sort(rows), held_out  # the order of learning without shuffle
 
     def over_all(self, n):
-        """``n`` passes over all rows, to follow a search."""
+        """``n`` passes over all rows, for use after a search."""
         passes = copy(self)
         passes.searches, passes.rows, passes.held_out = False, None, None
         passes._most, passes._random_state = n, self._next_random_state
@@ -227,7 +227,7 @@ class Passes:
                 yield self.rows
 
     def stopping(self):
-        """A new `Stopping` by the parameters."""
+        """A new `Stopping` for the parameters."""
         estimator = self.estimator
         relative = estimator._tol_is_relative and not estimator._stops_by_score
         patience = min(PATIENCE, estimator.n_iter_no_change) if self.searches else estimator.n_iter_no_change
@@ -236,7 +236,7 @@ class Passes:
     def learn(self, model, order):
         """Let ``model`` learn one pass; return its mean progressive loss over rows and heads, lifted.
 
-        It is summed by itself: a difference of running sums would lose its digits.
+        The loss is summed separately: a difference of running sums would lose its digits.
         """
         state = model._state
         before, seen, lift = state.loss.copy(), state.seen, state.targets.lift
@@ -246,40 +246,40 @@ class Passes:
             if self.estimator.shuffle or (model.n_iter_ > 0 and not state.rule.forgets):
                 self._tell_growth(state)
             return state.mean_loss(state.seen - seen, lifted=True, counting=self._counting(model))
-        finally:  # also when the model diverges, as a sweep goes on from there
+        finally:  # also if the model diverges, because a sweep goes on from there
             with np.errstate(over="ignore"):
                 before = state.in_unit_of_loss(before, state.targets.lift / lift)
                 state.loss[:] = np.minimum(before + state.loss, np.finfo(float).max)
 
     def _tells(self, model):
-        """Whether predictions of the next pass tell how far off ``model`` is."""
+        """Whether predictions of the next pass are evidence of the errors of ``model``."""
         if not self.are_new or model.n_iter_ == 0:
             return self.are_new
         return model._judged_in_each_pass and self._has_many
 
     def _tell_growth(self, state):
-        """Tell how targets grow in the order that rows were given in, which is not that of passes."""
+        """Tell the state how targets grow in the given order of rows, not that of passes."""
         rows = slice(None) if self.rows is None or self.searches else self.rows
         weight = np.ones(len(self.y)) if self.effective_weight is None else self.effective_weight
         state.see_growth(self.targets[rows], weight[rows])
 
     def _counting(self, model):
-        """What lifted losses of targets are multiplied by: of several numbers, each counts by that of its mean."""
+        """Factors of lifted losses: with several numeric targets, one over the loss of predicting the mean of each."""
         if not self._have_units:
             return 1.0
         constant = self._constant_loss(model)
         return np.divide(1.0, constant, out=np.zeros_like(constant), where=constant > np.finfo(float).tiny)
 
     def _constant_loss(self, model, **of):
-        """Mean lifted loss of the best constant prediction; of numbers for each target."""
+        """Mean lifted loss of the best constant prediction; one per numeric target."""
         return self.estimator._constant_loss(_lifted(self.targets, model), self.effective_weight, self.rows, **of)
 
     def shown(self, model, losses):
-        """Lifted losses in the unit of the targets; those that have none as they are."""
+        """Lifted losses in the unit of the targets, or as they are without one."""
         return losses if self._have_units else model._state.in_unit_of_loss(losses, 1.0 / model._state.targets.lift)
 
     def objective(self, model, loss):
-        """What is to become small, after a pass of this mean loss; losses are lifted."""
+        """The (lifted) objective to minimise, after a pass with this mean loss."""
         if self.held_out is None:
             return loss
         if not self.searches:
@@ -289,14 +289,14 @@ class Passes:
             return min(self._mean_loss(model, p, self.held_out), np.finfo(float).max)
 
     def _score(self, model):
-        """Score of ``model`` on the rows held out."""
+        """Score of ``model`` on the held-out rows."""
         predicted = model._interpret(kernels.predict(model._state, self.X[self.held_out]))
         weight = None if self.weight is None else self.weight[self.held_out]
         y = self.y[self.held_out]
         return model._metric(_lifted(y, model), _lifted(predicted, model), sample_weight=weight)
 
     def judge(self, model, state):
-        """Let ``model`` learn how far the predictions of a ``state`` are off for the rows held out."""
+        """Let ``model`` learn how far predictions of ``state`` are off on the held-out rows."""
         if not model._keeps_evidence:
             return
         rows = self.held_out
@@ -305,16 +305,16 @@ class Passes:
             model._judge(kernels.predict(state, self.X[rows]), self.targets[rows], weight)
 
     def learn_held_out(self, model):
-        """Let ``model`` learn the rows that it was judged by."""
+        """Let ``model`` learn the held-out rows."""
         model._learn(self.X, self.targets, self.effective_weight, self.held_out)
         if self.estimator.shuffle or not model._state.rule.forgets:
             self._tell_growth(model._state)
 
     def could_go_further(self, model, loss):
-        """Whether ``model``, with this mean loss of its last pass, is near where it began and has far to go from there.
+        """Whether ``model``, with this mean loss in its last pass, is near its start and has far to go.
 
-        That is so if its loss falls by a tenth when its decision values are stretched away from where they began.
-        Where there is nothing to learn, that gains nothing.
+        It has if its loss falls by a tenth when decision values are stretched away from their start. With nothing to
+        learn, that gains nothing.
         """
         rows = np.arange(len(self.y)) if self.rows is None else self.rows
         rows = rows[:: -(-len(rows) // SOME)]
@@ -330,7 +330,7 @@ class Passes:
             return stretched < 0.9 * self._mean_loss(model, p, rows)
 
     def _mean_loss(self, model, p, rows):
-        """Mean lifted loss, over these rows by their weights and over heads, of decision values ``p``."""
+        """Mean lifted loss of decision values ``p`` over these rows, by weight, and heads."""
         rule, loss = model._state.rule, model._loss()
         weight = None if self.effective_weight is None else self.effective_weight[rows]
         p, targets = _lifted(p, model), _lifted(model._targets_of_heads(self.targets[rows]), model)
@@ -340,7 +340,7 @@ class Passes:
         return float(np.average(total, weights=weight) / rule.n_groups)
 
     def warn_about(self, model, loss, settled):
-        """Warn if, by the mean loss of its last pass, ``model`` learnt nothing useful, or if passes ended too soon."""
+        """Warn if, by the mean loss of its last pass, ``model`` learnt nothing useful, or passes ended too soon."""
         estimator = self.estimator
         what, of = ("the mean", {}) if estimator._predicts_mean else ("0", {"of_zero": True})
         constant_loss = float(np.mean(self._constant_loss(model, **of) * self._counting(model)))
@@ -362,31 +362,31 @@ class Passes:
             )
         else:
             return
-        # Of the caller of `fit`, past its decorators.
+        # The caller of `fit`, past its decorators.
         warnings.warn(f"{type(estimator).__name__} {found}", ConvergenceWarning, stacklevel=8)
 
 
 def _lifted(targets, model):
-    """Targets, or what is predicted of them, as the model has them."""
+    """Targets, or predictions of them, in the model's unit."""
     lift = model._state.targets.lift
     return targets if lift == 1.0 else targets * lift
 
 
 def are_held_out(groups, share):
-    """Which rows to hold out of a search, as booleans: about a ``share`` of each group, evenly, never its first row.
+    """Mask of rows to hold out of a search: about a ``share`` of each group, evenly, never its first row.
 
-    ``groups`` holds that of each row, such as its class.
+    ``groups`` has the group of each row, such as its class.
     """
     n_rows, chosen = len(groups), np.zeros(len(groups), bool)
     share = min(max(share, min(LEAST_HELD_OUT / n_rows, 1.0 / 3.0)), MOST_HELD_OUT / n_rows)
     order, sizes = np.argsort(groups, kind="stable"), np.bincount(groups)
-    place = np.arange(n_rows) - np.repeat(np.cumsum(sizes) - sizes, sizes)  # of ``order``, in their groups
+    place = np.arange(n_rows) - np.repeat(np.cumsum(sizes) - sizes, sizes)  # of each of ``order`` in its group
     chosen[order] = ((place + 1) * _GOLDEN % 1.0 < share) & (place > 0)
     return chosen
 
 
 def _columns_in_use(X, weight):
-    """Number of columns that are not 0 throughout the rows that count."""
+    """Number of columns that are not 0 in every row that counts."""
     if weight is not None:
         X = X[weight > 0]
     if isinstance(X, np.ndarray):

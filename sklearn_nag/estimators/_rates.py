@@ -1,4 +1,4 @@
-"""What losses with a log link, deviances of counts and amounts, mean to regressors."""
+"""Losses with a log link (deviances of counts and amounts) for regressors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ._validation import as_floats
 
 
 def has_mean(loss, y):
-    """Which targets a loss with a log link takes: those above 0 and, where its power is below 2, 0."""
+    """Which targets a loss with a log link takes: those above 0 and, if its power is below 2, 0."""
     return (y >= 0) if loss.power < 2.0 else (y > 0)
 
 
@@ -25,25 +25,25 @@ def check_has_mean(loss, y):
 
 
 def common_deviance(learners):
-    """The loss with a log link by which all of some learners, or Pipelines of such, learn; None where they differ."""
+    """The loss with a log link that ``learners``, or Pipelines of such, share; None if they differ."""
     last = map(learner_of, learners)
     found = [learner._loss() if getattr(learner, "_log_link", False) else None for learner in last]
     return found[0] if len({loss and loss.power for loss in found}) == 1 else None
 
 
 def score_by_common(learners, y, predicted, sample_weight=None):
-    """Score of predictions, as of the learners that they are made of: D² where all have one deviance, else R²."""
+    """Score of predictions made from those of ``learners``: D² for a common deviance, otherwise R²."""
     deviance = common_deviance(learners)
     if deviance is None:
         return r2_score(y, predicted, sample_weight=sample_weight)
     y = as_floats(y, "y")
     check_consistent_length(y, predicted, sample_weight)
     check_has_mean(deviance, y)
-    return d2_score(deviance, y, np.maximum(predicted, 0.0), sample_weight)  # as a blend may be negative
+    return d2_score(deviance, y, np.maximum(predicted, 0.0), sample_weight)  # because a blend may be negative
 
 
 def d2_score(loss, y, predicted, sample_weight=None):
-    """Share of the deviance that predictions explain, as of PoissonRegressor; the mean over outputs."""
+    """Share of deviance explained, as in PoissonRegressor; mean over outputs."""
     y, predicted = (np.reshape(values, (len(values), -1)) for values in (y, predicted))
     with np.errstate(divide="ignore", over="ignore"):
         mean = np.log(np.average(y, axis=0, weights=sample_weight))

@@ -1,4 +1,4 @@
-"""What can be read of a fitted model: a table of its weights, what each feature adds to a prediction, a summary."""
+"""What a fitted model shows: a table of its weights, contributions to predictions, a summary."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def names_of_features(estimator, names=None):
 
 
 class ReadableMixin:
-    """Methods of the estimators by which a fitted model is read."""
+    """Mixin for reading fitted models."""
 
     @between_calls
     def coefficients(
@@ -124,7 +124,7 @@ class ReadableMixin:
         return needed("pandas", "csv", "as_frame=True needs").DataFrame(table)
 
     def _standard_errors(self):
-        """Standard errors of ``coef_``, a row for each target, for learners that know them; else None."""
+        """Standard errors of ``coef_``, one row per target; None for learners without them."""
         return None
 
     @between_calls
@@ -201,7 +201,7 @@ class ReadableMixin:
 
     @between_calls
     def _html(self):
-        """scikit-learn's representation with the parameters and, once fitted, what has been learnt so far below."""
+        """scikit-learn's representation and, once the model is fitted, a summary of it below."""
         html = estimator_html_repr(self)
         if not hasattr(self, "_state"):
             return html
@@ -221,7 +221,7 @@ class ReadableMixin:
         return f'{html.removesuffix(end)}<table class="sklearn-nag-learnt"><tbody>{rows}</tbody></table>{end}'
 
     def _losses_shown(self):
-        """The progressive loss by what it is: an estimate of the loss on new rows, while every row was new."""
+        """The progressive loss by its meaning: while every row was new, an estimate for new rows."""
         loss = f"{self.progressive_loss_:.6g} ({self.loss})"
         if self.n_iter_ == 1:
             return {"progressive loss": f"{loss}, each row predicted before it was learnt"}

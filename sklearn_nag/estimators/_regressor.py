@@ -1,4 +1,4 @@
-"""What regressors share: one numeric target for each row, or several."""
+"""Base of the regressors: one numeric target per row, or several."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from ._rates import check_has_mean, d2_score, has_mean
 from ._saved import check_outputs
 from ._validation import Rows, as_floats, check_coverage, check_finite
 
-FEW_HELD, SHARE_HELD = 5, 0.1  # predictions held at the ends of the range of the targets that are no reason to warn
-FAR = 0.25  # of the range, beyond which predictions would be
-AT_ENDS = 0.7  # of `share_at_ends`, from which targets are taken to be such as 0 and 1
+FEW_HELD, SHARE_HELD = 5, 0.1  # clipped predictions that are no reason to warn
+FAR = 0.25  # of the range: how far beyond it predictions would be
+AT_ENDS = 0.7  # of `share_at_ends`: from here on, targets are taken to be like 0 and 1
 
 
 class ClippingWarning(UserWarning):
@@ -37,7 +37,7 @@ class ClippingWarning(UserWarning):
 
 
 def _check_clip(clip):
-    """Raise unless ``clip`` is one of the values that it may have."""
+    """Raise unless ``clip`` is an allowed value."""
     if isinstance(clip, tuple | list) or (isinstance(clip, np.ndarray) and clip.ndim == 1):
         if (
             len(clip) == 2
@@ -52,21 +52,21 @@ def _check_clip(clip):
 
 
 def _most_true(*sides):
-    """The largest number of rows that are true in a column of one of several arrays."""
+    """Largest number of true entries in a column of these arrays."""
     return max(np.count_nonzero(side, axis=0).max() for side in sides)
 
 
 class TakesNumbers(RegressorMixin):
-    """Base of what learns a number for each row, or several, which ``_check_means`` lets pass."""
+    """Base of estimators of one or several numbers per row, which ``_check_means`` accepts."""
 
     _target_options: ClassVar[dict[str, Any]] = {"y_numeric": True, "multi_output": True}
-    _n_outputs: int | None  # None for one dimension
+    _n_outputs: int | None  # None for one-dimensional targets
 
     def _check_targets(self, y, first):
-        """``y`` as a validated array; ``first`` for a new model, which is made for targets of this shape."""
+        """``y`` as a validated array; a new model (``first``) takes its shape."""
         y = as_floats(y, "y")
         check_finite(y, "y", type(self).__name__)  # objects, too
-        if y.ndim == 2 and y.shape[1] == 1 and (first or self._n_outputs != 1):  # as it is in earlier models
+        if y.ndim == 2 and y.shape[1] == 1 and (first or self._n_outputs != 1):  # 1 in older models
             y = column_or_1d(y, warn=True)
         n_outputs = y.shape[1] if y.ndim == 2 else None
         if first:
@@ -78,15 +78,15 @@ class TakesNumbers(RegressorMixin):
         return y
 
     def _see_all_targets(self, y, weight=None, first=True):
-        """All that matters is known from the shape of the targets."""
+        """Do nothing: the shape of the targets tells all that matters."""
 
     def _in_shape(self, values):
-        """Values for each row and output, in the shape of the targets."""
+        """Values per row and output, in the shape of the targets."""
         return values[:, 0] if self._n_outputs is None else values
 
 
 class OnlineRegressor(TakesNumbers, OnlineLinear):
-    """Base of the regressors: one decision value for each output, which is the prediction or its logarithm."""
+    """Base of the regressors: one decision value per output, the prediction or its logarithm."""
 
     _losses: ClassVar[dict[str, type[losses.Loss]]] = losses.REGRESSION | losses.LOG_LINK
     _added_parameters: ClassVar[dict[str, Any]] = {"power": 1.5}
@@ -102,9 +102,9 @@ class OnlineRegressor(TakesNumbers, OnlineLinear):
         return (*super()._fixed, "loss", "target_normalization", "clip")
 
     def _breaks(self, name, old, new):
-        if name == "loss":  # it may change, but not what a prediction means
+        if name == "loss":  # may change, but not the meaning of a prediction
             return self._loss().log_link != self._state.rule.log_link
-        if name == "clip":  # the range of the targets is not kept where nothing needs it
+        if name == "clip":  # the range of the targets is not kept if nothing needs it
             return isinstance(old, str) != isinstance(new, str) and not self._target_unit
         return super()._breaks(name, old, new)
 
@@ -121,7 +121,7 @@ class OnlineRegressor(TakesNumbers, OnlineLinear):
 
     @property
     def _predicts_logarithms(self):
-        """As `_log_link`, of the model that there is, whatever ``loss`` has been set to since."""
+        """Like `_log_link`, but for the fitted model, whatever ``loss`` is now."""
         return self._state.rule.log_link if self.__sklearn_is_fitted__() else self._log_link
 
     @property
@@ -132,7 +132,7 @@ class OnlineRegressor(TakesNumbers, OnlineLinear):
     def _clip(self):
         if not self._clips_to_numbers:
             return self.clip
-        largest = np.finfo(np.float64).max  # which holds as much as infinity, and has no difference that is NaN
+        largest = np.finfo(np.float64).max  # as wide as infinity, but no difference is NaN
         ends = tuple(min(max(as_float(end), -largest), largest) for end in self.clip)
         return tuple(float(np.log(end)) if end > 0 else losses.ZERO for end in ends) if self._log_link else ends
 
@@ -205,15 +205,15 @@ class OnlineRegressor(TakesNumbers, OnlineLinear):
         return plain and not (self._log_link and not has_mean(self._loss(), y).all())
 
     def _encode(self, y):
-        """Targets as the kernel takes them: one column for each output."""
+        """Targets for the kernel: one column per output."""
         return y if y.ndim == 2 else y[:, None]
 
     def _weigh(self, y, weight):
-        """Weights of the rows, which do not depend on targets."""
+        """Row weights, which do not depend on targets."""
         return weight
 
     def _see_order(self, y, weight):
-        """Take the growth of targets from rows in the order given, which were learnt in another, or more than once."""
+        """Take the growth of targets from rows in the given order; they were learnt in another, or repeatedly."""
         self._state.see_growth(self._encode(y), np.ones(len(y)) if weight is None else weight)
 
     def _judged(self, evidence, played, encoded, weight):
@@ -222,10 +222,10 @@ class OnlineRegressor(TakesNumbers, OnlineLinear):
         return quantiles.learn(evidence, self._mean(played), encoded, self._memory)
 
     def _played_coverage(self, played, y, weight, before, coverages):
-        """Whether intervals, had before each row was learnt, held its targets, and their widths.
+        """Whether intervals from before each row was learnt contained its targets, and their widths.
 
-        ``played`` is what `_play` returned for these rows, ``before`` the evidence before them, None for a new model.
-        Results have an axis of coverages, and NaN for rows of weight 0 and the first.
+        ``played`` comes from `_play`; ``before`` is the evidence before these rows, None for a new model. Results have
+        an axis of coverages, and NaN for rows of weight 0 and the first row of a new model.
         """
         y, played = self._encode(np.asarray(y, dtype=np.float64)), self._mean(played)
         told = np.ones(len(y), dtype=bool) if weight is None else np.asarray(weight) > 0
@@ -272,9 +272,9 @@ class OnlineRegressor(TakesNumbers, OnlineLinear):
         return self._interpret(decision)
 
     def _warn_if_held(self, X, decision):
-        """Warn if many predictions are held at an end of the range of the targets, and would be far beyond.
+        """Warn if many predictions are clipped to an end of the targets' range, and would be far beyond it.
 
-        Not where a few are, as outliers are to be, nor where it is right that they are, as for targets of 0 and 1.
+        A few, such as outliers, are no reason to warn, nor is clipping that is right, as for targets of 0 and 1.
         """
         few = max(FEW_HELD, SHARE_HELD * len(decision))
         ends = self._state.clip_range() if isinstance(self.clip, str) and len(decision) > few else None
@@ -350,7 +350,7 @@ class OnlineRegressor(TakesNumbers, OnlineLinear):
         """
         coverages = check_coverage(coverage)
         check_option("method", method, ("progressive", "gaussian"))
-        X, decision = self._decided(X)  # to the bit what `predict` has
+        X, decision = self._decided(X)  # the same bits as for `predict`
         if method == "gaussian":
             width, decision = self._gaussian_widths(X, coverages), kernels.predict(self._state.unclipped(), X)
         else:
@@ -359,7 +359,7 @@ class OnlineRegressor(TakesNumbers, OnlineLinear):
         return interval if np.ndim(coverage) else interval[..., 0]
 
     def _widths(self, X, coverages):
-        """Half-widths of the intervals of each row, for each output and coverage."""
+        """Half-widths of intervals per row, output and coverage."""
         evidence = self._evidence
         if evidence is None and self._state.seen == 0:  # all rows had weight 0
             evidence = quantiles.new(self._n_targets)
@@ -373,7 +373,7 @@ class OnlineRegressor(TakesNumbers, OnlineLinear):
             return quantiles.widths(evidence, coverages) * np.sqrt(1.0 + unusual)
 
     def _gaussian_widths(self, X, coverages):
-        """As `_widths`, where errors are normal."""
+        """Like `_widths`, for normal errors."""
         raise ValueError(
             "method='gaussian' is for update='least_squares' of ScaleInvariantRegressor, with "
             "target_normalization='standard' and without half_life."
@@ -384,11 +384,11 @@ class OnlineRegressor(TakesNumbers, OnlineLinear):
         return self._n_outputs is None
 
     def _interpret(self, decision):
-        """The predictions that decision values stand for, in the shape of the targets."""
+        """Predictions for decision values, in the shape of the targets."""
         return self._in_shape(self._mean(decision))
 
     def _mean(self, decision):
-        """What decision values predict: themselves, or what they are the logarithms of."""
+        """Predictions: decision values, or what they are logarithms of."""
         if not self._predicts_logarithms:
             return decision
         mean = np.exp(np.minimum(decision, losses.MOST_LOG))
@@ -425,11 +425,11 @@ class OnlineRegressor(TakesNumbers, OnlineLinear):
 
     @property
     def _predicts_mean(self):
-        """Whether that is predicted where features tell nothing; else 0 is."""
+        """Whether the mean is predicted if features tell nothing, instead of 0."""
         return self.fit_intercept or self._log_link
 
     def _constant_loss(self, encoded, weight, rows, of_zero=False):
-        """Mean loss over rows, for each output, of predicting its mean, or 0."""
+        """Mean loss over rows, per output, of predicting its mean, or 0."""
         rows = slice(None) if rows is None else rows
         weight = None if weight is None else weight[rows]
         with np.errstate(all="ignore"):

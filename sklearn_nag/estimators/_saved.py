@@ -1,10 +1,9 @@
-"""Estimators that were saved: versions of what they hold, and checks of the attributes around a model.
+"""Saved estimators: format versions, and checks of the attributes around a model.
 
-Arrays of the model are what `kernels.check` looks at.
+`kernels.check` checks the arrays of the model.
 
-Whoever changes what pickles hold, so that models saved before could not go on, raises `STATE_VERSION` and adds to
-`READERS` how a model of the version before becomes one of the new. ``tests/data`` keeps models of each version in each
-format; a test loads all of them.
+If changed pickles would stop older models from going on, raise `STATE_VERSION`, and add to `READERS` the conversion
+from the previous version. ``tests/data`` has models of each version in each format; a test loads all of them.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ import numpy as np
 
 from ._labels import classes_of_labels
 
-PLAIN = (type(None), bool, Real, str)  # of attributes of classes that objects have of their own
-VALUES = (*PLAIN, np.bool_, tuple, list, np.ndarray)  # of parameters that models are begun with
+PLAIN = (type(None), bool, Real, str)  # types of class attributes that objects may override
+VALUES = (*PLAIN, np.bool_, tuple, list, np.ndarray)  # types of parameters that models are begun with
 STATE_VERSION = 5
 
 READERS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
@@ -29,7 +28,7 @@ There is none for versions below 5, which no release has had.
 
 
 def damaged(estimator, error):
-    """The error for an estimator whose attributes do not fit together, from one that says which."""
+    """The error for inconsistent attributes of an estimator, from one that says which."""
     return ValueError(
         f"this {type(estimator).__name__} cannot be used, as its parts do not make a model: "
         f"{str(error).rstrip('.')}. What it was loaded from has been changed or damaged."
@@ -37,7 +36,7 @@ def damaged(estimator, error):
 
 
 class CheckedWhenLoaded:
-    """Base of what raises, when it is loaded, for attributes that do not fit together."""
+    """Base of classes that raise for inconsistent attributes when loaded."""
 
     def __setstate__(self, state):
         super().__setstate__(state)
@@ -47,12 +46,12 @@ class CheckedWhenLoaded:
             raise damaged(self, error) from None
 
     def _check_whole(self):
-        """Raise for attributes that do not fit together, as those of a file that was changed or damaged."""
+        """Raise for inconsistent attributes, as from a changed or damaged file."""
         raise NotImplementedError
 
 
 def check_attributes(estimator, parameters):
-    """Raise for attributes that hide the methods of an estimator, and for parameters that it lacks."""
+    """Raise for attributes that hide methods, and for missing parameters."""
     own = vars(estimator)
     for name in own:
         if not isinstance(getattr(type(estimator), name, None), PLAIN):
@@ -63,20 +62,20 @@ def check_attributes(estimator, parameters):
 
 
 def check_begun_with(begun_with, names):
-    """Raise unless the parameters that a model was begun with are a dict of plain values with some of these names."""
+    """Raise unless ``begun_with`` is a dict of plain values for some of the parameters ``names``."""
     values = begun_with.values() if isinstance(begun_with, dict) else ()
     if not (values and set(begun_with) <= set(names) and all(isinstance(v, VALUES) for v in values)):
         raise ValueError("it has no parameters that it was begun with")
 
 
 def check_integer(name, value, least):
-    """Raise unless ``value`` is an integer, and not below ``least``."""
+    """Raise unless ``value`` is an integer of at least ``least``."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
         raise ValueError(f"{name} is {value!r:.60}; it must be an integer from {least} on")
 
 
 def check_features(estimator):
-    """Raise for a number of features, or names of them, that no estimator has."""
+    """Raise for an impossible number of features, or impossible names."""
     n_features, names = getattr(estimator, "n_features_in_", None), getattr(estimator, "feature_names_in_", None)
     check_integer("n_features_in_", n_features, 1)
     if names is not None and not (type(names) is np.ndarray and names.shape == (n_features,)):
@@ -84,7 +83,7 @@ def check_features(estimator):
 
 
 def check_known_classes(classes):
-    """Raise unless ``classes`` is an array of two classes or more, in order, or of 0 and 1 for each of labels."""
+    """Raise unless ``classes`` has two or more in order, or 0 and 1 for each of several labels."""
     if type(classes) in (np.ndarray, np.memmap) and classes.ndim == 2:
         if not (len(classes) > 1 and np.array_equal(classes, classes_of_labels(len(classes)))):
             raise ValueError("classes_ of several labels are not 0 and 1 for each")
@@ -100,15 +99,15 @@ def check_known_classes(classes):
 
 
 def check_outputs(n_outputs):
-    """Raise unless ``n_outputs`` is a number of outputs, or None for targets of one dimension."""
+    """Raise unless ``n_outputs`` is a number of outputs, or None for one dimension."""
     if n_outputs is not None:
         check_integer("the number of outputs", n_outputs, 1)
 
 
 def of_this_version(attributes, name):
-    """Attributes of an estimator, of the class of a name, for this version of the package, from those that were saved.
+    """Saved attributes of an estimator of the class ``name``, converted to this version of the package.
 
-    Without a ``"_state_version"`` they are taken to be of this one.
+    Without a ``"_state_version"`` they count as of this version.
     """
     if not isinstance(attributes, dict):
         raise ValueError(f"a {name} cannot be made of a {type(attributes).__name__}; its attributes are a dict.")

@@ -19,7 +19,7 @@ LEAST_ALPHA = 9.0 / 8.0  # the theorem needs more
 
 
 class _InvariantRule(OnlineLinear):
-    """What the parameters of the scale-invariant learners mean to the kernel."""
+    """Base of the scale-invariant learners: translates parameters into a rule of the kernel."""
 
     _updates: tuple[str, ...] = ("auto", "potential", "scinol1", "scinol2")
 
@@ -28,7 +28,7 @@ class _InvariantRule(OnlineLinear):
         check_option("update", self.update, self._updates)
         average = bool(self.average) if isinstance(self.average, np.bool_) else self.average
         check_option("average", average, (True, False, "auto"))
-        super()._check_parameters()  # the loss depends on them
+        super()._check_parameters()  # after the others, on which the loss depends
         allowed = tuple(name for name in self._updates if name not in ("scinol1", "scinol2"))
         if self.invariance == "full" and self.update not in allowed:
             raise ValueError(f"invariance='full' needs update={' or '.join(map(repr, allowed))}; got {self.update!r}.")
@@ -42,7 +42,7 @@ class _InvariantRule(OnlineLinear):
 
     @property
     def _update(self):
-        """The update that the parameters stand for."""
+        """The update that the parameters select."""
         if self.update != "auto":
             return self.update
         if self.invariance != "full":
@@ -55,7 +55,7 @@ class _InvariantRule(OnlineLinear):
         return (*super()._fixed, "invariance", "update")
 
     def _breaks(self, name, old, new):
-        if name == "update":  # "auto" may become the update that it stands for
+        if name == "update":  # "auto" may be replaced by the update that it stands for
             return self._state.rule.update != self._update
         return super()._breaks(name, old, new)
 
@@ -422,7 +422,7 @@ class ScaleInvariantRegressor(_InvariantRule, OnlineRegressor):
 
     @property
     def _knows_variance(self):
-        """Whether what least squares keep tells the variance of errors, for which targets need a unit."""
+        """Whether least squares know the variance of errors; this needs a target unit."""
         return self._solved and self._target_unit and self.half_life is None
 
     def _gaussian_widths(self, X, coverages):

@@ -6,7 +6,7 @@ import re
 
 
 def entries(section):
-    """Entries of a numpydoc section by their names."""
+    """Entries of a numpydoc section by name."""
     return {entry.split(" :")[0]: entry for entry in re.split(r"\n(?=\S)", section.strip())}
 
 

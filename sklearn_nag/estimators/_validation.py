@@ -1,4 +1,4 @@
-"""Checks of rows, targets and weights, which may come as many libraries have them. Nothing here learns."""
+"""Checks of rows, targets and weights from many libraries. Nothing here learns."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..kernels import all_finite
 from ._parameters import shown
 
-Rows: TypeAlias = Any  # arrays, data frames, sparse matrices: more than a type checker can tell apart
-Targets: TypeAlias = Any  # arrays, data frames and, of several labels, sparse matrices
+Rows: TypeAlias = Any  # arrays, data frames, sparse matrices: more than a type checker can distinguish
+Targets: TypeAlias = Any  # arrays, data frames and, for several labels, sparse matrices
 
 _ROWS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}  # options of `validate_data` and `check_array`
 _MOST_NONZEROS = 2**31 - 1
 _MAKE_NUMBERS = "convert them to numbers first, such as days since the first one."
-_DATES = np.datetime64, np.timedelta64, datetime.date, datetime.timedelta  # with pandas' own
+_DATES = np.datetime64, np.timedelta64, datetime.date, datetime.timedelta  # these include pandas' own
 _NOT_REAL = "give real and imaginary parts as columns of their own."
-_WITHOUT_ORDER = Iterator, Mapping, MappingView, Set  # whose entries have no places
+_WITHOUT_ORDER = Iterator, Mapping, MappingView, Set  # whose entries have no positions
 LARGEST_WEIGHT = 1e100  # of a row; squares of weights and their sums stay in range
-_FEW = 64  # labels times classes, up to which lists are searched sooner than arrays
-_CHUNK = 2**16  # labels looked up at a time, so that many need little memory besides
+_FEW = 64  # labels times classes, up to which searching lists is faster than arrays
+_CHUNK = 2**16  # labels looked up at a time, to save memory
 
 
 def check_coverage(coverage):
-    """One coverage or several, as an array; raise unless each is between 0 and 1."""
+    """One or several coverages as an array; raise unless each is between 0 and 1."""
     coverages = np.atleast_1d(as_floats(coverage, "coverage"))
     if not (coverages.ndim == 1 and coverages.size and ((coverages > 0.0) & (coverages < 1.0)).all()):
         raise ValueError(f"coverage must be a float between 0 and 1, or several of these; got {shown(coverage)}.")
@@ -42,7 +42,7 @@ def check_coverage(coverage):
 
 
 def check_fitted(estimator):
-    """Raise NotFittedError for an estimator that has learnt nothing, as its clone may have."""
+    """Raise NotFittedError if this estimator itself has learnt nothing."""
     check_is_fitted(
         estimator,
         msg="This %(name)s instance is not fitted yet: call fit or partial_fit before using it. fit_stream, shard_fit "
@@ -54,16 +54,14 @@ def check_fitted(estimator):
 
 
 def as_numpy(array, name, is_decoded=True):
-    """``array`` as it is, or as a NumPy array where it is of another library, or masked without a masked entry.
+    """``array``, as NumPy's if it is another library's, or masked without a masked entry.
 
-    Arrow's are as they are, but for dictionaries where it ``is_decoded``.
-
-    Raise for masked entries, for sets, generators and the like, whose entries have no places, and for arrays that NumPy
-    cannot read.
+    Arrow's stay as they are, with dictionaries decoded if ``is_decoded``. Raise for masked entries, for sets,
+    generators and the like, whose entries have no positions, and for arrays that NumPy cannot read.
     """
     if type(array) is np.ndarray:
         return array
-    if type(array).__name__ == "RecordBatch" and hasattr(array, "schema"):  # of Arrow; a table of it has its names
+    if type(array).__name__ == "RecordBatch" and hasattr(array, "schema"):  # Arrow's; as a table it has column names
         array = importlib.import_module("pyarrow").Table.from_batches([array])
     if is_decoded and type(array).__module__.startswith("pyarrow."):
         if "ArrowPeriodType" in str(getattr(array, "schema", getattr(array, "type", ""))):
@@ -95,10 +93,10 @@ def as_numpy(array, name, is_decoded=True):
 
 
 def as_targets(y):
-    """As `as_numpy`, and nullable whole numbers and booleans of pandas as those of NumPy, where none is missing.
+    """Like `as_numpy`; pandas' nullable integers and booleans become NumPy's if none is missing.
 
-    Others would make floats of them, among which large labels are the same. ValueError for lists of words, such as of
-    an enum, of which NumPy makes the same one.
+    Otherwise they would become floats, in which large labels coincide. Raise ValueError for lists of strings, such as
+    members of an enum, that NumPy makes equal.
     """
     y = as_numpy(y, "y")
     if isinstance(y, list | tuple) and y and all(isinstance(label, str) for label in y):
@@ -106,27 +104,27 @@ def as_targets(y):
         check_told_apart("y", {*y}, {*words.tolist()})
         return words
     column = y.iloc[:, 0] if hasattr(y, "iloc") and np.ndim(y) == 2 and y.shape[1] == 1 else y
-    dtype = getattr(getattr(column, "dtype", None), "numpy_dtype", None)  # of nullable kinds and of Arrow's in pandas
+    dtype = getattr(getattr(column, "dtype", None), "numpy_dtype", None)  # of nullable types, and of Arrow's in pandas
     if getattr(dtype, "kind", "O") not in "biu":
         return y
     return y if column.isna().any() else np.asarray(column, dtype=dtype).reshape(y.shape)
 
 
 def _decoded(array):
-    """Arrow's ``array`` with values in place of codes, of which NumPy takes a missing one for the last."""
+    """Arrow's ``array`` with values instead of codes: NumPy would read a missing code as the last value."""
     if hasattr(array, "column_names"):
         for i, field in enumerate(array.schema):
             if hasattr(field.type, "index_type"):
                 array = array.set_column(i, field.name, _decoded(array.column(i)))
     elif hasattr(getattr(array, "type", None), "index_type"):
-        kind = array.type.value_type  # for views of strings Arrow has no way
+        kind = array.type.value_type  # Arrow has no cast to views of strings
         is_view = str(kind) == "string_view"
         array = importlib.import_module("pyarrow").array(array.to_pylist()) if is_view else array.cast(kind)
     return array
 
 
 def _holds_words(objects):
-    """Whether objects are strings and None, as of Arrow, and not somebody's scalars."""
+    """Whether objects are strings and None, as from Arrow, not another library's scalars."""
     return all(entry is None or isinstance(entry, str) for entry in objects.ravel())
 
 
@@ -156,9 +154,9 @@ def raise_for_masked(values, name):
 
 
 def check_kinds(X):
-    """Raise for columns of ``X`` of which NumPy would make numbers that they do not stand for.
+    """Raise for columns of ``X`` that NumPy would convert to wrong numbers.
 
-    Those are dates and times, which would be of any unit, and complex numbers, which would lose a part.
+    These are dates and times, which would lose their unit, and complex numbers, which would lose a part.
     """
     if not (hasattr(X, "columns") and hasattr(X, "dtypes")):
         raise_for_kinds("X", np.empty(0, X.dtype) if sparse.issparse(X) else X)
@@ -173,7 +171,7 @@ def check_kinds(X):
 
 
 def raise_for_kinds(name, values):
-    """As `check_kinds`, of any ``values``."""
+    """Like `check_kinds`, for any ``values``."""
     if sparse.issparse(values):
         raise ValueError(f"{name} must be dense: give {name}.toarray().")
     entries = np.asarray(values, dtype=object) if isinstance(values, list | tuple) else np.asarray(values)
@@ -195,7 +193,7 @@ def _is_not_real(kind):
 
 
 def as_floats(values, name):
-    """``values`` as an array of float64; raise for what is no array of real numbers."""
+    """``values`` as an array of float64; raise unless they are real numbers."""
     values = as_numpy(values, name)
     raise_for_kinds(name, values)
     try:
@@ -206,7 +204,7 @@ def as_floats(values, name):
 
 
 def raise_for_entry(name, values, names=None):
-    """Raise for the first entry of ``values`` that is no float, if there is one."""
+    """Raise for the first entry of ``values`` that cannot be a float, if any."""
     entries = np.asarray(values, dtype=object)
     for place in np.ndindex(entries.shape):
         try:
@@ -227,7 +225,7 @@ def raise_for_entry(name, values, names=None):
 
 
 def converted(estimator, X, *y, **options):
-    """Rows, and targets where these are given, as arrays of numbers, by `validate_data` with these ``options``."""
+    """Rows, and targets if given, as numeric arrays, by `validate_data` with these ``options``."""
     X = as_numpy(X, "X")
     check_kinds(X)
     fills = [getattr(dtype, "fill_value", None) for dtype in X.dtypes] if hasattr(X, "sparse") else [None]
@@ -239,7 +237,7 @@ def converted(estimator, X, *y, **options):
             raise_for_kinds("y", y[0])
         elif (labels := np.asarray(y[0])).dtype.kind == "c":
             raise ValueError("Complex data not supported: y has complex numbers, which are not labels.")
-        elif isinstance(y[0], list | tuple) and labels.dtype.kind == "U":  # NumPy makes the word "nan" of NaN
+        elif isinstance(y[0], list | tuple) and labels.dtype.kind == "U":  # NumPy turns NaN into the word "nan"
             _raise_for_missing("y", y[0])
         elif labels.dtype.kind in "Of":
             _raise_for_missing("y", labels)
@@ -253,12 +251,12 @@ def converted(estimator, X, *y, **options):
         if y and y[0] is not None and options.get("y_numeric"):
             raise_for_entry("y", y[0])
         if not sparse.issparse(X):
-            raise_for_entry("X", X, getattr(X, "column_names", getattr(X, "columns", None)))  # the former of Arrow
+            raise_for_entry("X", X, getattr(X, "column_names", getattr(X, "columns", None)))  # column_names is Arrow's
         raise
 
 
 def _with_nan(X):
-    """``X`` with NaN for NA of pandas, of which Python makes no number; ``X`` itself without NA."""
+    """``X`` with NaN for pandas' NA, which Python cannot convert; ``X`` itself without NA."""
     if sparse.issparse(X) or hasattr(X, "column_names"):
         return X
     entries = np.asarray(X, dtype=object)
@@ -269,9 +267,9 @@ def _with_nan(X):
 
 
 def unconverted(estimator, X, *y, reset):
-    """Rows as given, whose names, numbers of columns and rows are checked alone; and targets."""
+    """Rows as given, checked only for names and numbers of rows and columns; and targets."""
     X = as_numpy(X, "X", is_decoded=False)
-    if not (hasattr(X, "shape") or hasattr(X, "__len__")):  # None, or what has __array__ alone
+    if not (hasattr(X, "shape") or hasattr(X, "__len__")):  # None, or an object with only __array__
         X = np.asarray(X)
         if X.ndim == 0:
             check_array(X, dtype=None)  # raises
@@ -291,12 +289,12 @@ def unconverted(estimator, X, *y, reset):
 
 
 def _in_place(place, names=None, before=""):
-    """Words for an index, after ``before``; none for that of a single value."""
+    """Text for an index, after ``before``; empty for the index of a scalar."""
     return f"{before} in {_place(place, names)}" if len(place) else ""
 
 
 def _place(place, names=None):
-    """Words for an index of a row, and of a column, by its name where it has one."""
+    """Text for an index: row, column, and the column's name, if any."""
     row, *column = map(int, place)
     if not column:
         return f"row {row}"
@@ -306,7 +304,7 @@ def _place(place, names=None):
 def check_finite(values, name, owner, names=None):
     """Raise for the first NaN or infinity in ``values``, dense or CSR, with its row and column.
 
-    ``name`` is ``"X"``, ``"y"`` or the like, ``owner`` the public class they were given to, ``names`` are of columns.
+    ``name`` is ``"X"``, ``"y"`` or the like, ``owner`` the public class that got it; ``names`` are of columns.
     """
     data = values.data[: values.indptr[-1]] if sparse.issparse(values) else values
     with np.errstate(all="ignore"):
@@ -332,7 +330,7 @@ def check_finite(values, name, owner, names=None):
 
 
 def takes_sparse(estimator):
-    """Whether an estimator's tags say that it takes sparse rows; so it is where these cannot be had."""
+    """Whether an estimator takes sparse rows, by its tags; True without readable ones."""
     try:
         return not hasattr(estimator, "__sklearn_tags__") or get_tags(estimator).input_tags.sparse
     except (TypeError, ValueError, AttributeError):  # it will be refused
@@ -340,7 +338,7 @@ def takes_sparse(estimator):
 
 
 def check_sparse(X):
-    """Raise for sparse ``X`` whose arrays make no matrix, or are too long."""
+    """Raise for sparse ``X`` whose arrays do not form a matrix, or are too long."""
     if not sparse.issparse(X):
         return
     if X.ndim != 2:
@@ -376,7 +374,7 @@ def _check_number_of_entries(n):
 
 
 def _check_array(name, array, ndim, integers=False):
-    """Raise unless an array has so many dimensions and, if asked for, integers that Numba takes."""
+    """Raise unless ``array`` has ``ndim`` dimensions and, with ``integers``, a type for Numba."""
     if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
         raise ValueError(
             f"X has masked entries in its {name}, which have no values: fill the array by its method filled."
@@ -391,7 +389,7 @@ def _check_array(name, array, ndim, integers=False):
 
 
 def _check_compressed(X, line, across, n_lines, n_across):
-    """Raise unless ``indptr`` and ``indices`` name ``n_lines`` lines of entries, at places below ``n_across``."""
+    """Raise unless ``indptr`` and ``indices`` describe ``n_lines`` lines of entries, below ``n_across``."""
     indptr = X.indptr
     _check_array("indptr", indptr, 1, integers=True)
     _check_array("indices", X.indices, 1, integers=True)
@@ -412,7 +410,7 @@ def _check_compressed(X, line, across, n_lines, n_across):
 
 
 def _check_coordinates(X):
-    """Raise unless the coordinates of a COO matrix are places in it, one for each entry."""
+    """Raise unless a COO matrix has coordinates inside it, one for each entry."""
     coords = X.coords if hasattr(X, "coords") else (X.row, X.col)
     if len(coords) != 2:
         raise ValueError(f"X has coordinates of {len(coords)} dimensions; it must be a matrix.")
@@ -425,7 +423,7 @@ def _check_coordinates(X):
 
 
 def _check_lists(X):
-    """Raise unless the lists of a LIL matrix are of its rows and columns."""
+    """Raise unless the lists of a LIL matrix fit its rows and columns."""
     n_rows, n_columns = X.shape
     for name in ("rows", "data"):
         lists = getattr(X, name)
@@ -440,7 +438,7 @@ def _check_lists(X):
 
 
 def _check_places(places, what, n):
-    """Raise unless ``places`` are from 0 to ``n - 1``; seen as unsigned, negative ones are large."""
+    """Raise unless ``places`` are from 0 to ``n - 1``; as unsigned, negative ones are large."""
     if places.dtype.kind != "i":
         raise ValueError(f"X has {what}s of dtype {places.dtype}; they must be integers.")
     if places.size and places.view(f"u{places.itemsize}").max() >= n:
@@ -449,9 +447,9 @@ def _check_places(places, what, n):
 
 
 def is_plain(X, n_features, finite):
-    """Whether `validate_data` would surely return ``X`` as it is; this is far cheaper to tell.
+    """Whether `validate_data` would surely return ``X`` as it is; far cheaper to tell.
 
-    With ``finite``, ``X`` must not hold NaN or infinity either.
+    With ``finite``, ``X`` must also be free of NaN and infinity.
     """
     if type(X) is np.ndarray:
         data, fits = X, X.ndim == 2
@@ -465,7 +463,7 @@ def is_plain(X, n_features, finite):
 
 
 def check_repeated(X):
-    """Raise for sparse ``X`` with several values of one place whose sum is not finite."""
+    """Raise for sparse ``X`` with repeated entries whose sum is not finite."""
     if sparse.issparse(X):
         with np.errstate(all="ignore"):
             summed = X.astype(np.float64)
@@ -475,7 +473,7 @@ def check_repeated(X):
 
 
 def check_weights(sample_weight, n_rows):
-    """Weights of the rows as float64, None if none are given; a single number stands for all rows."""
+    """Row weights as float64, None if none are given; a single number is for all rows."""
     if sample_weight is None:
         return None
     weight = as_floats(sample_weight, "sample_weight")
@@ -510,7 +508,7 @@ def _without_type(label):
 
 
 def as_labels(y, name):
-    """An array of labels as NumPy has them, also whole numbers and booleans that come as objects."""
+    """Labels as a plain NumPy array, including whole numbers and booleans in objects."""
     if y.dtype.kind in "mM":
         raise ValueError(f"{name} must be whole numbers, booleans or words; it holds {y.dtype}.")
     if y.dtype.kind in "Of":
@@ -521,7 +519,7 @@ def as_labels(y, name):
 
 
 def _raise_for_missing(name, labels):
-    """Raise for the first label that is None, NaN or the like."""
+    """Raise for the first missing label, such as None or NaN."""
     if getattr(labels, "dtype", np.dtype(object)).kind == "f" and not np.isnan(labels).any():
         return
     entries = np.asarray(labels, dtype=object)
@@ -531,7 +529,7 @@ def _raise_for_missing(name, labels):
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a value of Python is none: None, NaN, NaT, or NA of pandas."""
+    """Whether a Python value is missing: None, NaN, NaT, or pandas' NA."""
     if value is None:
         return True
     if isinstance(value, str):
@@ -543,7 +541,7 @@ def is_missing(value: Any) -> bool:
 
 def check_labels(y):
     """Return the labels ``y``; raise unless they can be classes."""
-    if isinstance(next(iter(np.ravel(y)[:1]), None), bytes):  # which scikit-learn before 1.7 only warns of
+    if isinstance(next(iter(np.ravel(y)[:1]), None), bytes):  # scikit-learn before 1.7 only warns of these
         raise ValueError("y has labels of bytes, which are not supported: decode them.")
     try:
         check_classification_targets(y)
@@ -553,16 +551,16 @@ def check_labels(y):
 
 
 def classes_of(y):
-    """The classes in labels, sorted; objects become words, but for those that NumPy has not, such as of enums."""
+    """The sorted classes; objects become plain arrays, except those that NumPy lacks, such as enums."""
     found = np.unique(y)
     plain = np.asarray(found.tolist()) if found.dtype == object else found
     return plain if plain.tolist() == found.tolist() else found
 
 
 def named_classes(classes):
-    """The classes given, sorted; raise for what cannot be one."""
+    """The given classes, sorted; raise if they cannot be classes."""
     labels = np.asarray(given := as_numpy(classes, "classes"))
-    if labels.dtype.kind == "U":  # as NumPy makes words of numbers beside words
+    if labels.dtype.kind == "U":  # because NumPy turns numbers beside words into words
         labels = np.asarray(given, dtype=object)
     try:
         found = unique_labels(as_labels(labels, "classes"))
@@ -574,7 +572,7 @@ def named_classes(classes):
 
 
 def check_told_apart(name, labels, words):
-    """Raise where NumPy makes fewer ``words`` of some labels than there are."""
+    """Raise if NumPy makes fewer ``words`` of the labels than there are."""
     if len(words) < len(labels):
         alike = ", ".join(sorted(map(repr, labels))[:3])
         raise ValueError(
@@ -583,12 +581,12 @@ def check_told_apart(name, labels, words):
 
 
 def check_classes(classes):
-    """As `named_classes`; raise unless they are two or more."""
+    """Like `named_classes`; raise unless there are two or more."""
     return two_or_more(named_classes(classes))
 
 
 def classes_as_before(model, classes):
-    """As `check_classes`; raise unless they are those that a fitted model has."""
+    """Like `check_classes`; raise unless a fitted model has the same."""
     named = check_classes(classes)
     if model.__sklearn_is_fitted__() and not np.array_equal(named, model.classes_):
         raise ValueError(f"classes is {named} but was {model.classes_} at the first call.")
@@ -604,10 +602,10 @@ def two_or_more(classes):
 
 
 def class_codes(y, classes):
-    """Place of each label in the sorted ``classes``, as int32; raise for others."""
+    """Index of each label in the sorted ``classes``, as int32; raise for other labels."""
     if len(y) * len(classes) <= _FEW and y.dtype.kind == classes.dtype.kind in "biuSU":
         known = classes.tolist()
-        with suppress(ValueError):  # for which there is an error below
+        with suppress(ValueError):  # for these, there is an error below
             return np.array([known.index(label) for label in y.tolist()], np.int32)
     codes = np.empty(len(y), np.int32)
     for start in range(0, len(y), _CHUNK):
@@ -617,7 +615,7 @@ def class_codes(y, classes):
             known = found | (part == classes[0])
         else:
             signs = part.dtype.kind + classes.dtype.kind
-            try:  # of signed and unsigned numbers it would make floats
+            try:  # it would turn signed and unsigned integers together into floats
                 found = np.searchsorted(classes, part.astype(classes.dtype) if signs in ("iu", "ui") else part)
             except TypeError:
                 raise ValueError(f"y has labels of a different type than the classes {classes}.") from None
@@ -631,13 +629,13 @@ def class_codes(y, classes):
 
 
 def named_models(models, base=None):
-    """Models, and their ``base`` if there is one, with what errors call them."""
+    """Models, and ``base`` if any, with their names in errors."""
     named = [(f"models[{number}]", model) for number, model in enumerate(models)]
     return named if base is None else [*named, ("base", base)]
 
 
 def check_alike(models, base, *names):
-    """Raise unless models, and their base, are fitted, of one class, and alike in features and what is named."""
+    """Raise unless models, and their base, are fitted, of one class, and alike in features and named attributes."""
     first = models[0]
     for name, model in named_models(models, base):
         if type(model) is not type(first):

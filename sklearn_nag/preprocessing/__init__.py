@@ -1,4 +1,4 @@
-"""Transformers that learn row by row, so that a stream can go through them as it goes through a learner."""
+"""Transformers that learn row by row, as a stream passes through them to a learner."""
 
 from ._cells import OnlineCells
 from ._column_transformer import OnlineColumnTransformer

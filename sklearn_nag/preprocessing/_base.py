@@ -1,7 +1,7 @@
-"""What all transformers of this package share: they learn row by row, and a row is transformed by the rows up to it.
+"""Base of all transformers: they learn row by row, and transform each row by the rows up to it.
 
-A class that derives from `OnlineTransformer` says, by a few methods, what it keeps and what rows do to it. The base
-has everything else: `fit`, `transform`, names of columns, and that a call which fails leaves no trace.
+A subclass of `OnlineTransformer` defines what it keeps and how rows change it. The base does the rest: `fit`,
+`transform`, column names, and undoing calls that fail.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from ..kernels._backend import is_compiled
 from ._frames import Table, read_table
 from ._numpy_rows import index_type
 
-# Of what is merged within a column transformer, whose transformers get arrays.
+# For merging inside a column transformer, whose transformers get arrays.
 column_names: ContextVar[Any] = ContextVar("sklearn_nag_column_names", default=())
 
 
 class _Learnt(NamedTuple):
-    """Rows that were transformed while they were learnt, on their way through `transform`, which makes frames."""
+    """Rows transformed while being learnt, on their way through `transform`, which makes frames."""
 
     rows: Any
 
@@ -40,67 +40,67 @@ class _Learnt(NamedTuple):
 class OnlineTransformer(TransformerMixin, BaseEstimator):
     """Base of the transformers that learn row by row.
 
-    What has been learnt is ``_state``, which is never changed in place: a call that learns makes another one. So a call
-    is undone by keeping the attributes of before, and whoever reads while another thread learns sees one state or the
-    other. They may share parts.
+    What has been learnt is ``_state``, which never changes in place: learning makes a new one. So the old attributes
+    are enough to undo a call, and a reader sees one state or the other while another thread learns. States may share
+    parts.
     """
 
     _state: Any
-    # Kinds of columns of which it makes the same, so that one may turn into another; where these are words alone, all
-    # columns that no other transformer takes hold words.
+    # Kinds of columns that come out the same, so that one may turn into another. If only words are here, columns that
+    # no other transformer takes hold words in any case.
     _reads: frozenset = frozenset()
-    _takes_tables: tuple = ()  # kinds of columns that may come as a `Table`, of which nobody has to make an array
+    _takes_tables: tuple = ()  # kinds of columns that may come as a `Table`, without an array
     _free: tuple = ("sparse_output", "errors", "max_names")  # parameters that may change before it transforms
-    _input_tags: tuple = ()  # what it takes besides dense numbers, by the names of scikit-learn's tags
+    _input_tags: tuple = ()  # other input than dense numbers, by the names of scikit-learn's tags
 
-    # -- what a class defines
+    # -- what a subclass defines
 
     def _check_parameters(self) -> None:
         """Raise for parameters that are out of range or unknown."""
 
     def _rows(self, X, first):
-        """Rows as the methods below take them: float64, dense, where NaN is a missing value.
+        """Rows for the methods below: dense float64, NaN for missing values.
 
-        ``first`` tells that they are the first ones: what all later rows must be like is remembered.
+        For the ``first`` rows, record what later rows must match.
         """
         return checked_numbers(self, X, first)
 
     def _new_state(self, rows):
-        """What is known before the first row; ``rows`` is the first batch, of which only kind and width may count."""
+        """State before the first row; only type and width of the first batch, ``rows``, may count."""
         raise NotImplementedError
 
     def _learn_rows(self, state, rows, transform):
-        """The state after these rows and, with ``transform``, each row transformed by what the rows up to it show.
+        """The state after these rows and, with ``transform``, each row transformed by the rows up to it, else None.
 
-        The state is a new one; that which was given, and its arrays, must not change. The rows transformed have as many
-        columns whatever comes; without ``transform`` they are None.
+        The state is a new one: the given state and its arrays must not change. Transformed rows always have the same
+        number of columns.
         """
         raise NotImplementedError
 
     def _transform_rows(self, state, rows):
-        """Rows transformed by what ``state`` knows."""
+        """Rows transformed by ``state``."""
         raise NotImplementedError
 
     def _names_out(self, state, names):
-        """Names of the columns that come out, for the ``names`` of those that go in."""
+        """Names of the output columns, for ``names`` of the input columns."""
         raise NotImplementedError
 
     def _merge_states(self, states):
-        """The state that all rows of several transformers with the same parameters lead to."""
+        """The state from all rows of several transformers with the same parameters."""
         raise NotImplementedError
 
     def _less(self, state, base):
-        """A state without what ``base`` knew, where states are merged by sums; else the state itself."""
+        """A state without what ``base`` knew, if states are merged by sums; otherwise the state."""
         return state
 
     def _places_in(self, merged) -> np.ndarray | None:
-        """Which column of a merged transformer each one is, -1 if none; None where all are the same."""
+        """Place of each output column in a merged transformer, -1 for none; None if all are the same."""
         return None
 
     def _settle(self):
-        """End a `fit`, after which no rows are waited for."""
+        """End a `fit`; no more rows are waited for."""
 
-    # -- what all do
+    # -- what all have in common
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -200,7 +200,7 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
         return np.asarray(self._names_out(self._state, names), dtype=object)
 
     def __setstate__(self, state):
-        """Take over what was saved; parameters that came later are at their defaults."""
+        """Restore a saved transformer; newer parameters get their defaults."""
         new = {name: value for name, value in _defaults_of(type(self)).items() if name not in state}
         if new and state.get("_begun_with"):
             new["_begun_with"] = {**new, **state["_begun_with"]}
@@ -210,12 +210,12 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
         return hasattr(self, "_state")
 
     def _check_is_fitted(self):
-        """Raise AttributeError where nothing has been learnt."""
+        """Raise AttributeError if nothing has been learnt."""
         if not self.__sklearn_is_fitted__():
             raise AttributeError(f"this {type(self).__name__} is not fitted yet: call fit or partial_fit first")
 
     def _learn(self, X, transform, first=False):
-        """Learn rows, as the ``first`` ones or after others, and return them transformed where that is asked for."""
+        """Learn rows, the ``first`` ones or more; return them transformed, if asked for."""
         first = first or not self.__sklearn_is_fitted__()
         check_parameters(self)
         parameters = as_they_are(self, parameter_names(type(self)))
@@ -229,23 +229,23 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
         return _apart(transformed, rows)
 
     def _made_of(self, X):
-        """Rows transformed, and the rows that went in, whose memory they may have."""
+        """Transformed rows, and the input rows, whose memory they may share."""
         self._check_can_transform()
         rows = self._rows(X, False)
         return self._transform_rows(self._state, rows), rows
 
     def _check_can_transform(self):
-        """Raise unless it is fitted, by the parameters that it has now."""
+        """Raise unless it is fitted with its present parameters."""
         check_is_fitted(self)
         now = {name: getattr(self, name) for name in self._begun_with if name not in self._free}
         check_as_begun(self._begun_with, now, type(self).__name__, "it")
 
     def _check_begun_with(self, parameters):
-        """Raise unless the parameters are those of the first row."""
+        """Raise unless the parameters are those from the first row."""
         check_as_begun(self._begun_with, parameters, type(self).__name__, "it")
 
     def _contained(self, rows, X):
-        """Rows as `transform` gives them, in the container that ``set_output`` asks for."""
+        """Rows as from `transform`, in the container of ``set_output``."""
         stay = {"transform_output": "default"} if sparse.issparse(rows) else {}
         with config_context(**stay):
             contained = self.transform(_Learnt(rows))
@@ -254,7 +254,7 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
         return contained
 
     def _merged(self, transformers, base=None):
-        """A new transformer of several, of which this is the first; all went on from ``base``."""
+        """A new transformer merged from several, the first being this; all went on from ``base``."""
         result = object.__new__(type(self))
         vars(result).update(vars(self))
         states = [transformer._state for transformer in transformers]
@@ -264,11 +264,11 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
         return result
 
     def _parts(self):
-        """Transformers that this one is made of, and that learn when it learns."""
+        """Transformers inside this one, which learn when it does."""
         return ()
 
     def _numeric_outputs(self) -> Any:
-        """Places of columns that come out as numbers, not words or marks; None where nothing is known."""
+        """Places of output columns with numbers, not words or marks; None if unknown."""
         return None
 
     @property
@@ -285,11 +285,11 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
 
 
 class Nothing(NamedTuple):
-    """What is learnt where rows are not learnt from."""
+    """State of transformers that learn nothing."""
 
 
 class LearnsNothing(OnlineTransformer):
-    """Base of the transformers to which all rows are alike."""
+    """Base of the transformers that learn nothing."""
 
     def _new_state(self, rows):
         return Nothing()
@@ -309,10 +309,10 @@ def _defaults_of(transformer_class):
 
 
 def _where_frames_hold_them(method):
-    """A method that transforms, which leaves sparse rows as they are where `sklearn.set_config` alone asks for frames.
+    """Make a transforming ``method`` leave sparse rows as they are if only `sklearn.set_config` asks for frames.
 
-    Frames do not take sparse rows. ``set_output`` is of one transformer, but the setting of all, also of those within a
-    pipeline, which its user has not named.
+    Frames do not take sparse rows. ``set_output`` is for one transformer, but the setting is for all, including those
+    in a pipeline, which its user has not named.
     """
 
     @functools.wraps(method)
@@ -326,23 +326,23 @@ def _where_frames_hold_them(method):
     return wrapped
 
 
-for _name in ("transform", "fit_transform"):  # as scikit-learn has wrapped them by now
+for _name in ("transform", "fit_transform"):  # scikit-learn has wrapped them by now
     setattr(OnlineTransformer, _name, _where_frames_hold_them(getattr(OnlineTransformer, _name)))
 
 # -- rows
 
 
 def loops():
-    """The loops over rows that run: compiled ones where that is chosen."""
+    """The module with the loops over rows: compiled, if chosen."""
     kernel = "numba" if is_compiled() else "numpy"
     return importlib.import_module(f"._{kernel}_rows", __package__)
 
 
 def _in_order(X):
-    """CSR rows with ascending indices, each once, as an array of its own."""
+    """CSR rows in a new array, with ascending, unique indices."""
     kind = index_type(X.nnz, X.shape[1])
     parts = X.data, X.indices.astype(kind, copy=False), X.indptr.astype(kind, copy=False)
-    ordered = sparse.csr_array(parts, shape=X.shape)  # which looks anew at the order
+    ordered = sparse.csr_array(parts, shape=X.shape)  # checks the order anew
     if not ordered.has_canonical_format:
         check_repeated(ordered)
         ordered = ordered.copy()
@@ -358,10 +358,10 @@ def dense(rows, columns):
 
 
 def filled(rows, columns, values, stand_ins):
-    """Rows, dense or CSR, in which something stands for the missing values of some ``columns``, given by their places.
+    """Rows, dense or CSR, with missing values of some ``columns``, given by place, replaced.
 
-    ``values`` are these columns, dense; ``stand_ins`` has an entry for each row in which some are missing. ``rows`` do
-    not change, and are returned where nothing is missing.
+    ``values`` are these columns, dense; ``stand_ins`` has an entry per row with missing values. ``rows`` do not change,
+    and are returned if nothing is missing.
     """
     with_gaps = np.isnan(values).any(axis=1)
     if not with_gaps.any():
@@ -382,7 +382,7 @@ def filled(rows, columns, values, stand_ins):
 
 
 def in_columns(columns, values, n_columns, is_sparse):
-    """Rows of so many columns, CSR or dense, with the ``values`` of each, as many in all, in its ``columns``."""
+    """CSR or dense rows with ``n_columns`` columns: ``values`` at ``columns``, equally many per row."""
     n_rows, n_values = columns.shape
     if is_sparse:
         indptr = np.arange(0, columns.size + 1, n_values, dtype=np.int32)
@@ -393,20 +393,20 @@ def in_columns(columns, values, n_columns, is_sparse):
 
 
 def as_csr(rows):
-    """Rows as CSR, without the zeros of dense ones."""
+    """Rows as CSR, without zeros of dense ones."""
     return rows if sparse.issparse(rows) else joined([rows])
 
 
 def joined(blocks):
-    """Blocks of columns, dense or CSR, side by side as a CSR array of float64, without the zeros of dense ones."""
+    """Blocks of columns, dense or CSR, side by side as a float64 CSR array without zeros of dense ones."""
     shape = blocks[0].shape[0], sum(block.shape[1] for block in blocks)
     return sparse.csr_array(loops().joined(blocks), shape=shape)
 
 
 def checked_numbers(transformer: Any, X: Any, first: bool, *, allow_sparse: bool = False) -> Any:
-    """Rows as float64, NaN for what is missing, in C order or ordered CSR; raise for infinities, naming their column.
+    """Rows as float64, NaN if missing, in C order or ordered CSR; raise for infinities, naming the column.
 
-    The transformer remembers number and names of columns of the ``first`` rows. The result may be ``X`` itself.
+    The transformer records number and names of columns of the ``first`` rows. The result may be ``X`` itself.
     """
     check_sparse(X)
     if sparse.issparse(X) and not allow_sparse:
@@ -431,7 +431,7 @@ def checked_numbers(transformer: Any, X: Any, first: bool, *, allow_sparse: bool
 
 
 def _apart(made, rows):
-    """What was made of rows, or a copy where it has their memory, which may be the caller's."""
+    """``made``, copied if it shares memory with ``rows``, maybe the caller's."""
     return made.copy() if any(map(np.may_share_memory, _arrays(made), _arrays(rows))) else made
 
 
@@ -442,10 +442,7 @@ def _arrays(rows):
 
 
 def table_in(transformer: Any, X: Any, first: bool) -> Table:
-    """The columns of a frame, a table or an array, as many as in the ``first`` one, and with the same names.
-
-    The transformer remembers number and names of the first ones.
-    """
+    """Columns of a frame, table or array, with the number and names of the ``first`` ones, which are recorded."""
     table = read_table(X)
     if sparse.issparse(X):
         raise TypeError(f"Sparse data was passed for X, but {type(transformer).__name__} takes dense rows only.")
@@ -461,7 +458,7 @@ def table_in(transformer: Any, X: Any, first: bool) -> Table:
 
 
 def _check_names(transformer, names, first):
-    """Remember or compare names of columns of tables that scikit-learn may not know."""
+    """Record or compare column names of tables unknown to scikit-learn."""
     if first:
         transformer.n_features_in_, transformer.feature_names_in_ = len(names), np.array(names, dtype=object)
     check_width(transformer, len(names))
@@ -473,7 +470,7 @@ def _check_names(transformer, names, first):
 
 
 def check_width(transformer: Any, n: int) -> None:
-    """Raise unless columns are as many as those of the first rows."""
+    """Raise unless there are as many columns as at first."""
     expected = transformer.n_features_in_
     if n != expected:
         name = type(transformer).__name__
@@ -491,7 +488,7 @@ def check_some(table: Table) -> None:
 
 
 def names_in(transformer: Any, input_features: Any = None) -> np.ndarray:
-    """Names of the columns that a transformer takes; raise for given ones that are not those that it knows."""
+    """Names of a transformer's input columns; raise for given names other than those it knows."""
     known = getattr(transformer, "feature_names_in_", None)
     n_features = transformer.n_features_in_
     if input_features is None:
@@ -508,7 +505,7 @@ def names_in(transformer: Any, input_features: Any = None) -> np.ndarray:
 
 
 def merged(transformers: Iterable[Any], base: Any = None) -> Any:
-    """A new transformer that knows what several, which went on from ``base``, have learnt of rows of their own."""
+    """A new transformer that knows what several have learnt from their own rows after ``base``."""
     transformers = list(transformers)
     check_alike(transformers, base, "_begun_with", "_assigned")
     first = transformers[0]

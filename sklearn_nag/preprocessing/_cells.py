@@ -16,27 +16,27 @@ from ._knots import Knots, KnotTransformer
 from ._numpy_rows import gaps
 from ._places import Columns
 
-SIZES = 2, 3, 5, None  # of the random sets of columns that trees cut, by turns; None is all columns
-NO_CUT = 2**31 - 1  # which no gap is above
+SIZES = 2, 3, 5, None  # of the random sets of columns that trees cut, in turn; None is all columns
+NO_CUT = 2**31 - 1  # no gap is above it
 MOST_CUTS = 20  # from the root of a tree to a leaf
-ONCE = 2**20  # numbers of cells that are worked on at a time, to bound memory
-LEFT_TO_ALL = 0.05  # of the draws of focused trees: a share that all columns have alike
-TELLS = 0.5  # bits of a column that varies late, for which it is cut by what it has then; less is in rare values
-MARGIN = 0.1  # of the gaps of a cell, at either end, in which no cut falls
+ONCE = 2**20  # numbers of cells processed at a time, to bound memory
+LEFT_TO_ALL = 0.05  # of the draws of focused trees: shared equally by all columns
+TELLS = 0.5  # bits of a late column that are enough to cut it by its new values; less means rare values
+MARGIN = 0.1  # of the gaps of a cell, at either end, without cuts
 
 
 class Trees(NamedTuple):
-    """Random trees, all of one depth; node ``k`` has the children ``2 k + 1``, below the cut, and ``2 k + 2``.
+    """Random trees of one depth; node ``k`` has the children ``2 k + 1``, below the cut, and ``2 k + 2``.
 
-    The arrays are of int32, of shape (n_trees, n_nodes).
+    Arrays are int32, of shape (n_trees, n_nodes).
     """
 
-    column: np.ndarray  # which each inner node cuts
-    cut: np.ndarray  # the last gap between knots below the cut; `NO_CUT` where no column of the cell can be cut
+    column: np.ndarray  # cut by each inner node
+    cut: np.ndarray  # the last gap between knots below the cut; `NO_CUT` if no column of the cell can be cut
 
 
 def lengths(rows, knots):
-    """The entropy of each column in bits, by the gaps that values of the rows are in, at most 1."""
+    """Entropy of each column in bits, from the gaps that its values are in; at most 1."""
     found = gaps(rows, knots)
     entropy = np.zeros(rows.shape[1])
     for j, column in enumerate(found.T):
@@ -46,10 +46,10 @@ def lengths(rows, knots):
 
 
 def grow(n_gaps, length, n_trees, depth, random):
-    """Random trees over columns with so many gaps between knots, and of these lengths.
+    """Random trees over columns with ``n_gaps`` gaps between knots and these lengths.
 
-    Sets of columns are drawn by their lengths. A node cuts a column in proportion to its length and to how much of its
-    ranks the cell has, at a place that is uniform in the middle of the cell.
+    Sets of columns are drawn by length. A node cuts a column in proportion to its length and the part of its ranks in
+    the cell, at a uniform place in the middle of the cell.
     """
     column = np.zeros((n_trees, 2**depth - 1), np.int32)
     cut = np.full((n_trees, 2**depth - 1), NO_CUT, np.int32)
@@ -65,10 +65,10 @@ def grow(n_gaps, length, n_trees, depth, random):
 
 
 def _grown_together(n_gaps, length, cuttable, size, n_trees, depth, random):
-    """Trees over as many columns each: the columns and cuts of their nodes."""
-    arrival = random.standard_exponential((n_trees, len(cuttable))) / length[cuttable]  # at a rate that is its length
+    """Columns and cuts of the nodes of trees over ``size`` columns each."""
+    arrival = random.standard_exponential((n_trees, len(cuttable))) / length[cuttable]  # its rate is the length
     chosen = cuttable[np.argpartition(arrival, size - 1, axis=1)[:, :size]]
-    whole = n_gaps[chosen][:, None] - 1  # cuts that each column has, of shape (n_trees, 1, size)
+    whole = n_gaps[chosen][:, None] - 1  # number of cuts per column, of shape (n_trees, 1, size)
     first, last = np.zeros_like(whole), whole  # gaps of the cells of a level, of shape (n_trees, n_cells, size)
     columns, cuts = [], []
     for level in range(depth):
@@ -79,7 +79,7 @@ def _grown_together(n_gaps, length, cuttable, size, n_trees, depth, random):
         begin = np.take_along_axis(first, which, axis=2)
         n_cuts = np.take_along_axis(last, which, axis=2) - begin
         inner = (n_cuts * (MARGIN + (1 - 2 * MARGIN) * place[..., None])).astype(np.int64)
-        is_whole = n_cuts == 0  # and so are all columns of the cell
+        is_whole = n_cuts == 0  # then all columns of the cell are
         at = begin + np.where(is_whole, 0, np.minimum(inner, n_cuts - 1))
         columns.append(np.take_along_axis(np.broadcast_to(chosen[:, None], share.shape), which, axis=2)[..., 0])
         cuts.append(np.where(is_whole, NO_CUT, at)[..., 0])
@@ -90,14 +90,14 @@ def _grown_together(n_gaps, length, cuttable, size, n_trees, depth, random):
 
 
 def explained(trees, rows, weight):
-    """Variance that the cuts of each column explain of functions that are constant in each cell, a sum over trees.
+    """Variance that cuts of each column explain, of functions constant in each cell; summed over trees.
 
-    That of a cut is the variance of the means of its two halves, as in the importances of random forests. ``rows``,
-    (n_trees, n_cells), are shares of the rows; a node is the cell of rows that stop there. ``weight``, (n_functions,
-    n_trees, n_cells), are values between -1 and 1. There are as many columns as trees cut, up to the last one.
+    A cut explains the variance of the means of its halves, as in the importances of random forests. ``rows``, of shape
+    (n_trees, n_cells), are shares of the rows; a node is the cell of rows that stop there. ``weight``, of shape
+    (n_functions, n_trees, n_cells), is between -1 and 1. The result has columns up to the last one cut.
     """
     n_nodes = trees.column.shape[1]
-    below, total = rows.copy(), weight * rows  # of a node and of what is below it
+    below, total = rows.copy(), weight * rows  # of a node and all below it
     found = np.zeros((len(weight), int(trees.column.max(initial=0)) + 1))
     for k in range(n_nodes - 1, -1, -1):
         left, right = 2 * k + 1, 2 * k + 2
@@ -112,11 +112,11 @@ def explained(trees, rows, weight):
 
 
 def mean_effects(trees, rows, weight, columns, gap):
-    """Mean over rows of a function that is constant in each cell, where some columns are in given gaps between knots.
+    """Mean over rows of a function constant in each cell, with some columns in given gaps between knots.
 
-    Of the cuts of other columns, each side counts by its share of the rows, whatever the given columns are: the
-    weighted tree traversal that is ``method="recursion"`` of `sklearn.inspection.partial_dependence`. ``rows`` and
-    ``weight`` are as `explained` takes them, of one function; ``gap`` has the gaps of the ``columns`` for each point.
+    At cuts of other columns, each side counts by its share of the rows, whatever the given columns are: the weighted
+    tree traversal of ``method="recursion"`` in `sklearn.inspection.partial_dependence`. ``rows`` and ``weight`` are as
+    in `explained`, for one function; ``gap`` has the gaps of the ``columns`` for each point.
     """
     total = np.zeros(len(gap))
     step = max(ONCE // (weight.shape[1] * len(gap)), 1)
@@ -127,8 +127,8 @@ def mean_effects(trees, rows, weight, columns, gap):
 
 
 def _means_together(column, cut, rows, weight, columns, gap):
-    """As `mean_effects`, of trees whose nodes are worked on at once."""
-    below = rows.T.copy()  # of a node and of what is below it
+    """Like `mean_effects`, for trees whose nodes are processed together."""
+    below = rows.T.copy()  # of a node and all below it
     mean = np.repeat(weight.T[:, :, None], len(gap), axis=2)
     for k in range(column.shape[1] - 1, -1, -1):
         left, right = 2 * k + 1, 2 * k + 2
@@ -282,10 +282,10 @@ class OnlineCells(KnotTransformer):
             raise ValueError("its trees are not those of its knots")
 
     def _importance(self, rows, weight):
-        """How much of the variance of a linear model of the cells the cuts of each column explain, a share of it.
+        """Share that the cuts of each column explain of the variance of a linear model on the cells.
 
-        ``rows`` are the shares of rows in cells, ``weight`` has a line of weights of cells for each function; these
-        count alike, whatever their unit. None where nothing is explained, or cells are hashed.
+        ``rows`` are shares of rows in cells; ``weight`` has a line of cell weights per function, which count alike in
+        any unit. None if nothing is explained, or cells are hashed.
         """
         seen = self._state
         if seen.knots is None or not weight.size or self._hashes:
@@ -298,10 +298,10 @@ class OnlineCells(KnotTransformer):
         return importance if importance.any() else None
 
     def _news(self, late):
-        """Knots of the columns that can be cut by values that were ``late``, and not, or hardly, by knots there are.
+        """Knots of columns that ``late`` values can cut, and existing knots cannot, or hardly.
 
-        ``late`` has an array of values for each column, empty for those that were not late. What is returned has, by
-        place, these knots and the entropy of the values; columns that tell less than `TELLS` are left out.
+        ``late`` has an array of values per column, empty if it was not late. The result maps places to these knots and
+        the entropy of the values; entropy below `TELLS` is left out.
         """
         found, knots = {}, self._state.knots
         for i, values in enumerate(late):
@@ -312,12 +312,12 @@ class OnlineCells(KnotTransformer):
         return found
 
     def _focus(self, transformer, importance, rows=None, late=()):
-        """Become as a transformer that has knots, but with trees of columns in proportion to their squared importance.
+        """Take over a transformer that has knots, but with trees that draw columns by squared importance.
 
-        Columns of no importance are drawn as well, as what they explain may have been overlooked. Knots are those of
-        the transformer or, where dense ``rows`` of the columns with knots are given, the quantiles of these. Columns
-        that can be cut by ``late`` values alone, see `_news`, have those of these, and at least the importance of the
-        most important one, times their entropy.
+        Columns of no importance are drawn as well, because what they explain may have been overlooked. Knots are those
+        of the transformer or, if given, the quantiles of dense ``rows`` of the columns with knots. Columns that only
+        ``late`` values can cut, see `_news`, get knots from these, and at least the importance of the most important
+        column, times their entropy.
         """
         seen = transformer._state
         knots = seen.knots if rows is None else Knots.of(rows, self.n_quantiles)

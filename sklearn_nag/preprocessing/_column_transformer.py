@@ -1,4 +1,4 @@
-"""Other transformers for other columns, in a stream."""
+"""Different transformers for different columns, in a stream."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ from ._steps import check_step, is_left_out, learn_step, merge_steps, numeric_ou
 class Columns(NamedTuple):
     """What is known of the columns of a table."""
 
-    names: tuple | None  # of all, where they have any
-    kinds: tuple  # of each, as far as values have shown it; "" if no transformer takes it
+    names: tuple | None  # of all, if they have any
+    kinds: tuple  # of each, as far as values have shown; "" if no transformer takes it
 
 
 def _missing(name, n_rows):
-    """A column that is not there: all its values are missing."""
+    """An absent column: all its values are missing."""
     return Column(name, np.full(n_rows, None))
 
 
 class _Changed(Column):
-    """A column that holds something else than its ``kind``: what cannot be read as that is missing."""
+    """A column that holds something other than its ``kind``: values that cannot be read are missing."""
 
     kind = EMPTY
 
@@ -64,7 +64,7 @@ class _Changed(Column):
         return self.values.apart() if self.kind == WORDS else super().apart()
 
     def unread(self):
-        """The first word that is no number or date, nor says that there is none, for a message."""
+        """The first word that cannot be read and is no missing value, for a message."""
         read = self.numbers() if self.kind == NUMBERS else self.dates()
         for word, value in zip(self.words(), read):
             if value != value and not is_missing_word(word or ""):
@@ -168,7 +168,7 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
     """
 
     _state: Columns
-    _takes_by_name = True  # so that the order of columns does not matter
+    _takes_by_name = True  # the order of columns does not matter
 
     def __init__(
         self,
@@ -246,9 +246,9 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
         kinds = [
             column.kind if kind == EMPTY and column is not None and column.has_values else kind
             for kind, column in zip(self._state.kinds, columns)
-        ]  # of all columns, also of those that show theirs now
+        ]  # of all columns, including those that show theirs only now
         self._state = self._state._replace(kinds=tuple(kinds))
-        # The output is set as `transform` has it, for steps within steps.
+        # `transform` sets the output for nested steps in the same way.
         with undone_on_error(() if first else self._parts()), config_context(transform_output="default"):
             blocks = self._blocks(columns, table, refits, y)
             if first:
@@ -260,15 +260,15 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
     def _check_can_transform(self):
         super()._check_can_transform()
         given = {"remainder": self.remainder, **{name: step for name, step, _ in self._entries()}}
-        for name, made in getattr(self, "_made", {}).items():  # saved models may lack it
+        for name, made in getattr(self, "_made", {}).items():  # older saved models may lack it
             check_as_made(made, given.get(name), name)
 
     def _kept(self):
-        """What is fitted, without what is dropped."""
+        """Fitted entries, without dropped ones."""
         return [entry for entry in self._fitted if entry[1] != "drop"]
 
     def _blocks(self, columns, table, refits, y):
-        """What transformers make of columns that they learn; nothing where they are fitted anew."""
+        """Output of transformers for columns that they learn; nothing if they are fitted anew."""
         blocks = []
         for name, step, places, single in self._kept():
             try:
@@ -286,7 +286,7 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
         return blocks
 
     def _head(self, entry, columns, table):
-        """What comes out of a fitted transformer for the first row; None where nothing does."""
+        """Output of a fitted transformer for the first row; None without output."""
         _, step, places, single = entry
         if step == "drop":
             return None
@@ -299,13 +299,13 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
         """The columns of ``X``."""
         table = read_table(X)
         check_some(table)
-        if not first and table.array is not None and DATES in self._state.kinds:  # which numbers are not
+        if not first and table.array is not None and DATES in self._state.kinds:  # numbers are no dates
             dense = table.array.toarray() if sparse.issparse(table.array) else table.array
             return read_table(dense.astype(object))
         return table
 
     def _begin(self, X, table):
-        """Set up everything for a first table."""
+        """Set everything up for a first table."""
         self._begun_with = {}
         if self.mismatch == "fill" and table.names is not None:
             table = self._with_absent(table)
@@ -331,7 +331,7 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
         self._state = Columns(names, tuple(EMPTY if place in used else "" for place in range(n)))
 
     def _with_absent(self, table):
-        """A table with the columns that it lacks, of missing values."""
+        """The table, with missing values for absent columns."""
         absent: dict[str, None] = {}
         for _, _, columns in self.transformers:
             for name in [columns] if isinstance(columns, str) else columns if isinstance(columns, list) else ():
@@ -344,7 +344,7 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
         return Table([*table.names, *absent], [*table.columns, *columns], table.n_rows, None)
 
     def _columns(self, table, first):
-        """The columns in the order of the first table; None for those that no transformer takes."""
+        """The columns in the order of the first table; None for those not used."""
         state = self._state
         used = [place for place, kind in enumerate(state.kinds) if kind]
         columns = [None] * len(state.kinds)
@@ -403,7 +403,7 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
         return columns
 
     def _reads_of_columns(self):
-        """What `_reads` has for all transformers of a column, by its place: nothing where they differ."""
+        """`_reads` of all transformers of a column, by its place; empty if they differ."""
         reads = {}
         for _, step, places, _ in self._kept():
             own = _reads(step)
@@ -412,14 +412,14 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
         return reads
 
     def _read_alike(self, place, *kinds):
-        """Whether all that take a column make the same of these kinds."""
+        """Whether all transformers of a column treat these kinds alike."""
         takers = [step for _, step, places, _ in self._kept() if place in places]
         if not all(_reads(step).issuperset(kinds) for step in takers):
             return False
         return self.mismatch == "raise" or all(_reader(step).errors != "raise" for step in takers)
 
     def _check_places(self, table):
-        """Raise unless columns that have no names are as many as in the first table."""
+        """Raise unless there are as many unnamed columns as in the first table."""
         check_width(self, len(table.columns))
         if self._state.names is not None:
             warnings.warn(
@@ -430,7 +430,7 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
             )
 
     def _check_names(self, names):
-        """Raise, or warn, for columns that are missing, new, or there twice."""
+        """Raise, or warn, for missing, new or repeated columns."""
         state = self._state
         if names == list(state.names):
             return
@@ -453,7 +453,7 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
         warnings.warn(f"{what}; {filled}", UserWarning, stacklevel=2)
 
     def _check_sizes(self, rows, columns):
-        """Raise for infinite numbers, or warn and take them for missing, naming columns as transformers cannot."""
+        """Raise for infinite numbers, or warn and take them as missing; transformers cannot name columns."""
         with np.errstate(all="ignore"):
             if np.isfinite(rows.sum()) or not (infinite := np.isinf(rows)).any():
                 return
@@ -462,9 +462,9 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
         rows[infinite] = np.nan
 
     def _group(self, columns, places, single, table, step):
-        """The columns that a transformer takes, as an array or, for one of this package, as a table."""
+        """Columns for a transformer, as an array or, for one of this package, as a table."""
         takes, reads = () if single else getattr(step, "_takes_tables", ()), _reads(step)
-        encodes = takes == (WORDS,) and hasattr(self, "_made")  # saved models may have other words
+        encodes = takes == (WORDS,) and hasattr(self, "_made")  # older saved models may have other words
         chosen = [columns[place] for place in places]
         known = [self._state.kinds[place] for place in places]
         if table.array is not None and not (WORDS in known and reads == {WORDS} and None not in chosen):
@@ -479,7 +479,7 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
                 rows.data[np.isinf(rows.data)] = np.nan
             return rows[:, 0] if single and not sparse.issparse(rows) else rows
         known = [NUMBERS if (kind, column.kind) == (EMPTY, NUMBERS) else kind for kind, column in zip(known, chosen)]
-        if encodes:  # as float64 makes one of several large numbers
+        if encodes:  # float64 makes large numbers equal
             known = [WORDS if _is_beyond_floats(column) else kind for kind, column in zip(known, chosen)]
         kinds = set(known) - {EMPTY}
         as_table = len(kinds) == 1 and kinds.issubset(takes)
@@ -552,7 +552,7 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
 
     def _numeric_outputs(self):
         found, first = [], 0
-        is_dense = getattr(self, "_is_dense", (False,) * len(self._fitted))  # models saved by version 1.0.0rc1 lack it
+        is_dense = getattr(self, "_is_dense", (False,) * len(self._fitted))  # models of version 1.0.0rc1 lack it
         for (_, step, places, _), width, dense in zip(self._fitted, self._widths, is_dense):
             own = np.empty(0, dtype=np.intp)
             holds_numbers = [self._state.kinds[place] in (NUMBERS, EMPTY) for place in places]
@@ -560,7 +560,7 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
                 own = np.flatnonzero(holds_numbers[:width])
             elif (known := numeric_outputs([step])) is not None:
                 own = known
-            elif dense and all(holds_numbers):  # what transformers of others make of numbers
+            elif dense and all(holds_numbers):  # output of other packages' transformers for numbers
                 own = np.arange(width)
             found.append(own + first)
             first += width
@@ -568,7 +568,7 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
 
     @property
     def _assigned(self):
-        """What must be the same in models that are merged."""
+        """What must be equal in merged models."""
         own = {name: getattr(self, name) for name in ("mismatch", "verbose_feature_names_out")}
         steps, names = [], self._state.names
         for name, step, places, single in self._fitted:
@@ -609,7 +609,7 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
         return [step for _, step, _, _ in getattr(self, "_fitted", ()) if not is_left_out(step)]
 
     def _parts_given(self):
-        """As `_parts`; before the first row what they are going to be made of."""
+        """Like `_parts`; before the first row, what they will be made of."""
         if hasattr(self, "_fitted"):
             return self._parts()
         return [*(step for _, step, _ in self._entries()), self.remainder]
@@ -623,7 +623,7 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
 
 
 def _distinct(names):
-    """Names, of which those that come again have a number behind."""
+    """Names; repeated ones get a number."""
     taken, seen = {*names}, set()
     for name in names:
         if name in seen:
@@ -638,25 +638,25 @@ def _is_beyond_floats(column):
 
 
 def _check_once(counts, names):
-    """Raise for a name that several columns have."""
+    """Raise for a name of several columns."""
     for name in names:
         if counts[name] > 1:
             raise ValueError(f"X has {counts[name]} columns {as_given(name)}; names must differ.")
 
 
 def _reads(step):
-    """Kinds of columns of which a transformer makes the same; of words alone, those that are words in any case."""
+    """Kinds of columns that a transformer treats alike; if only words, its columns are always words."""
     return getattr(step, "_reads", frozenset())
 
 
 def _reader(step):
-    """The transformer that reads the columns first: a step itself, or the first one of a pipeline."""
+    """The transformer that reads the columns: the step, or the first one of a pipeline."""
     parts = step._parts()
     return _reader(parts[0]) if parts else step
 
 
 def _asks_for_weights(transformer):
-    """Whether a transformer requests weights of rows."""
+    """Whether a transformer requests row weights."""
     if isinstance(transformer, str) or not get_config()["enable_metadata_routing"]:
         return False
     routing = get_routing_for_object(transformer)
@@ -672,7 +672,7 @@ def _check_transformer(parameter, step):
 
 
 def _places(columns, X, table, name):
-    """Places of the columns for a transformer, and whether it is a single one without a list."""
+    """Places of a transformer's columns, and whether it takes a single one without a list."""
     if callable(columns):
         columns = columns(X)
     n = len(table.columns)
@@ -695,15 +695,15 @@ def _places(columns, X, table, name):
 
 
 def place_of(name, places):
-    """Place of the column of a name, or None."""
+    """Place of the column with this name, or None."""
     try:
         return places.get(name)
-    except TypeError:  # a list is none
+    except TypeError:  # a list is no name
         return None
 
 
 def _place(column, table, places, name):
-    """Place of the column of that name, or number."""
+    """Place of the column with this name or number."""
     if (place := place_of(column, places)) is not None:
         return place
     n = len(table.columns)
@@ -714,7 +714,7 @@ def _place(column, table, places, name):
 
 
 def stacked(blocks: list, n_rows: int) -> Any:
-    """Blocks of columns side by side: an array where all are arrays, else CSR."""
+    """Blocks of columns side by side: an array if all are, otherwise CSR."""
     blocks = [_two_dimensional(block) for block in blocks]
     if not blocks:
         return np.empty((n_rows, 0))

@@ -1,4 +1,4 @@
-"""Dates as numbers: the time itself, and parts of it that repeat."""
+"""Dates as numbers: the time itself, and its repeating parts."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from ._numbers import is_missing_word, warn_if_unread
 from ._numpy_rows import DAY
 
 _WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-PARTS = {  # in the order of their numbers: columns of each, as their names have them; "days" is a single number
+PARTS = {  # in the order of their numbers, with the columns of each as named; "days" is a single number
     "days": (None,),
     "month": tuple(range(1, 13)),
     "day": tuple(range(1, 32)),
     "weekday": _WEEKDAYS,
     "hour": tuple(range(24)),
 }
-UNITS = {"days": 1.0, "seconds": 86_400.0, "milliseconds": 86_400_000.0}  # since 1970, and how many a day has
+UNITS = {"days": 1.0, "seconds": 86_400.0, "milliseconds": 86_400_000.0}  # since 1970; units per day
 _OF_DIGITS = re.compile("(?:%[YymdHMSj])+")
-_DIGITS = {"Y": 4, "y": 2, "m": 2, "d": 2, "H": 2, "M": 2, "S": 2, "j": 3}  # of what these formats are made of
+_DIGITS = {"Y": 4, "y": 2, "m": 2, "d": 2, "H": 2, "M": 2, "S": 2, "j": 3}  # digits of these parts of formats
 _HAS_DATE = re.compile("%[YyGcxDdjmbB]")
 _HAS_YEAR = re.compile("%[YyGcxD]")
-_MOST_DAYS = 100_000_000  # about what a datetime64[us] holds
+_MOST_DAYS = 100_000_000  # about the range of datetime64[us]
 
 
 class DateEncoder(LearnsNothing):
@@ -138,24 +138,24 @@ class DateEncoder(LearnsNothing):
         return dates
 
     def _dates_of(self, column):
-        """What a column of one kind stands for, row by row."""
+        """Dates in a column of one kind, row by row."""
         kind = column.kind
         if kind == WORDS or (kind == NUMBERS and self._reads_digits()):
             return self._read(column, kind == NUMBERS)
         return self._of_days(column) if kind == NUMBERS else column.dates()
 
     def _formats(self):
-        """The formats, None for ISO 8601."""
+        """The formats; None is ISO 8601."""
         return [self.format] if self.format is None or isinstance(self.format, str) else list(self.format)
 
     def _reads_digits(self):
-        """Whether numbers are read as words are."""
-        if isinstance(self.format, str) and self.format in UNITS:  # they are of all numbers alike
+        """Whether numbers are read like words."""
+        if isinstance(self.format, str) and self.format in UNITS:  # these apply to all numbers alike
             return False
         return any(form in UNITS or _width(form) for form in self._formats())
 
     def _of_days(self, column):
-        """Dates that numbers, of days or another unit, stand for."""
+        """Dates for numbers of days or another unit."""
         unit = self.format if isinstance(self.format, str) and self.format in UNITS else "days"
         days = column.numbers() / UNITS[unit]
         beyond = np.abs(days) > _MOST_DAYS
@@ -174,11 +174,11 @@ class DateEncoder(LearnsNothing):
         return np.array([self._date(word, column.name, are_numbers) for word in words], dtype="datetime64[us]")[codes]
 
     def _date(self, word, name, is_number):
-        if word is None or is_missing_word(word) or word.strip().lower() == "nat":  # as words have it of missing dates
+        if word is None or is_missing_word(word) or word.strip().lower() == "nat":  # how words mark missing dates
             return np.datetime64("NaT", "us")
         for form in self._formats():
             try:
-                # 130 is 01:30, as numbers do not begin with zeros
+                # 130 is 01:30, because numbers do not begin with zeros
                 return np.datetime64(read_date(word.zfill(_width(form)) if is_number else word, form), "us")
             except ValueError:
                 continue
@@ -195,7 +195,7 @@ class DateEncoder(LearnsNothing):
             values = self._by_number(columns, values, widths)
             return sparse.csr_array(values) if self.sparse_output else values
         width = dates.shape[1] * int(widths.sum())
-        if width == columns.shape[1] and not self.sparse_output:  # days alone
+        if width == columns.shape[1] and not self.sparse_output:  # only days
             return values
         out = in_columns(columns, values, width, self.sparse_output)
         if self.sparse_output and not values.all():
@@ -205,7 +205,7 @@ class DateEncoder(LearnsNothing):
     def _by_number(self, columns, values, widths):
         """Days and parts as numbers, of shape (n_rows, n_columns * n_parts)."""
         n_columns = self.n_features_in_
-        first = np.add.accumulate(np.tile(widths, n_columns)) - np.tile(widths, n_columns)  # column of each part
+        first = np.add.accumulate(np.tile(widths, n_columns)) - np.tile(widths, n_columns)  # first column of each part
         are_days = np.tile([part == "days" for part in self.parts], n_columns)
         from_one = np.tile([part in ("month", "day") for part in self.parts], n_columns)
         numbers = np.where(values == 0.0, np.nan, columns - first + from_one)
@@ -229,18 +229,18 @@ class DateEncoder(LearnsNothing):
 
 
 def _width(form):
-    """How many digits words have by a format of digits alone; 0 for others."""
+    """Number of digits of words in a format of only digits; 0 for others."""
     return sum(_DIGITS[letter] for letter in form[1::2]) if form and _OF_DIGITS.fullmatch(form) else 0
 
 
 @lru_cache(2**16)
 def read_date(word: str, form: str | None) -> datetime.datetime:
-    """A word as a date, by a format of `DateEncoder`; with a zone, what the clock shows there.
+    """A word as a date, by a format of `DateEncoder`; with a time zone, the local time there.
 
     Raises
     ------
     ValueError
-        For a word that is no date.
+        If it is not a date.
     """
     if form in UNITS:
         try:
@@ -252,7 +252,7 @@ def read_date(word: str, form: str | None) -> datetime.datetime:
 
 
 def _parsed(word, form):
-    """As `strptime`; dates without a year are of 1900, which it leaves open, and has no 29 February."""
+    """Like `strptime`. Dates without a year are of 1900, in which 29 February becomes 1 March."""
     if not _HAS_DATE.search(form) or _HAS_YEAR.search(form):
         return datetime.datetime.strptime(word, form)
     try:

@@ -1,7 +1,7 @@
-"""Tables of pandas, polars and Arrow, and arrays, as columns of a few kinds: the one place that knows their libraries.
+"""Tables of pandas, polars and Arrow, and arrays, as columns of a few kinds; no other module knows these libraries.
 
-A column holds numbers, words or dates; one without any value may turn out to hold either. None of the libraries is
-imported: what is no table of one of them is read as an array.
+A column holds numbers, words or dates; one without values may later hold any. No library is imported: what is not a
+table of one of them is read as an array.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ MISSING_WORDS = {
     "none",
     "nil",
     "missing",
-}  # in small letters
-# As other programs write them. Readers of files leave them in columns of words, which saved models know them from.
+}  # in lower case
+# As other programs write them. Readers of files keep these in columns of words, as saved models know them.
 ALSO_MISSING = {
     *("n.a.", "<na>", "#na", "#n/a n/a", "-nan", "1.#ind", "-1.#ind", "1.#qnan", "-1.#qnan"),
     *("#div/0!", "#value!", "#ref!", "#num!", "#name?", "#null!"),  # of spreadsheets
 }
-_APART = NUMBERS, DATES, WORDS  # what objects of a column may be, side by side
-_WORD_TYPES = str, datetime.time  # a time of the day is read as its words are, to the second
-_DATE_TYPES = datetime.date, np.datetime64  # a datetime, and a Timestamp of pandas, are dates
-_FIRST = 32  # rows for each word, among which most often all of them are
+_APART = NUMBERS, DATES, WORDS  # kinds that objects of one column may mix
+_WORD_TYPES = str, datetime.time  # a time of day is read like its words, to the second
+_DATE_TYPES = datetime.date, np.datetime64  # these include datetime, and pandas' Timestamp
+_FIRST = 32  # rows per word, in which all words usually occur
 _FEW = 50  # rows, up to which words are numbered one by one
 _NOT_A_TIME = np.datetime64("NaT", "us")
-_YEARS = np.array([-290_307 - 1970, 294_247 - 1970], dtype="datetime64[Y]")  # the first in range, the first beyond
-_COARSE = "Y", "M", "W", "D", "h", "m", "s", "ms"  # units of dates, of which not all are in the range of microseconds
-_TILE = 2**16  # numbers that are written at a time: as many as stay near the processor
+_YEARS = np.array([-290_307 - 1970, 294_247 - 1970], dtype="datetime64[Y]")  # first year in range, first year beyond
+_COARSE = "Y", "M", "W", "D", "h", "m", "s", "ms"  # units of dates that can exceed the range of microseconds
+_TILE = 2**16  # numbers written at a time, so that they stay in the cache
 
 
 class Table(NamedTuple):
@@ -61,7 +61,7 @@ class Table(NamedTuple):
     names: list | None
     columns: list
     n_rows: int
-    array: Any  # what it was made of, where that was an array of numbers or sparse
+    array: Any  # the source, if it was an array of numbers or sparse
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -70,13 +70,13 @@ class Table(NamedTuple):
 
 
 def read_table(X: Any) -> Table:
-    """Take a frame of pandas or polars, an Arrow table or batch, an array, a sparse matrix or a list of rows apart."""
+    """Columns of a pandas or polars frame, an Arrow table or batch, an array, a sparse matrix or a list of rows."""
     if isinstance(X, Table):
         return X
     if hasattr(X, "iloc") and hasattr(X, "columns"):
         names = list(X.columns)
         for name in names:
-            if name is not None and is_missing(name):  # it is not equal to itself
+            if name is not None and is_missing(name):  # it does not equal itself
                 raise ValueError(f"X has a column named {name}; give it another name.")
         return Table(names, [_of_pandas(name, column) for name, column in X.items()], len(X), None)
     if type(X).__module__.partition(".")[0] == "polars" and hasattr(X, "get_columns"):
@@ -111,8 +111,8 @@ def read_table(X: Any) -> Table:
 
 
 def _as_array(rows):
-    """A list of rows as an array: of numbers where all are, else of objects, so that 1 and "1" stay apart."""
-    with suppress(UnicodeDecodeError):  # of bytes beside words
+    """A list of rows as an array: of numbers if all are, otherwise of objects, so that 1 and "1" differ."""
+    with suppress(UnicodeDecodeError):  # of bytes next to words
         array = np.asarray(rows)
         if array.dtype.kind in "biufcM":
             return array
@@ -120,28 +120,28 @@ def _as_array(rows):
 
 
 class Column:
-    """A column of an array, by its name or number and what its library has; columns of tables derive from it."""
+    """A column of an array: its name or number, and its library's values. Other columns derive from it."""
 
     def __init__(self, name, values):
         self.name, self.values = name, values
 
     @property
     def kind(self) -> str:
-        """What it holds: numbers (booleans are such), words, dates, or no values."""
+        """Its content: numbers (including booleans), words, dates, or no values."""
         return self._kind_of(self.values)
 
     @property
     def is_nominal(self) -> bool:
-        """Whether its type says that values are names, be they numbers or not: categories that have no order.
+        """Whether its type says that values, even numbers, are names: categories without an order.
 
-        Dictionaries of Arrow say nothing, as any words are numbered to save room; what pandas says beside them does.
+        Arrow's dictionaries say nothing, because they may only save memory; pandas' metadata for them do.
         """
         return False
 
     @property
     def has_values(self) -> bool:
-        """Whether any value is not missing: a type says what there may be, and readers of files guess it."""
-        if any(word is not None for word in self.head().words()):  # mostly the first one tells
+        """Whether any value is not missing; types tell only what may occur, and readers of files guess them."""
+        if any(word is not None for word in self.head().words()):  # usually the first one tells
             return True
         read = {NUMBERS: self.numbers, DATES: self.dates}.get(self.kind)
         if read is None:
@@ -151,7 +151,7 @@ class Column:
 
     @property
     def is_mixed(self) -> bool:
-        """Whether numbers may stand beside words, as objects of Python do."""
+        """Whether numbers may be among words, as in Python objects."""
         return getattr(getattr(self.values, "dtype", None), "kind", None) == "O"
 
     def head(self) -> Column:
@@ -159,9 +159,9 @@ class Column:
         return type(self)(self.name, self.values[:1])
 
     def apart(self) -> list:
-        """Pairs of rows and a column of these: where words stand beside numbers or dates, one for each kind of values.
+        """Pairs of rows and their column, one per kind of values, if words are mixed with numbers or dates.
 
-        What a number is does not depend on the words that are in the same table, for those that read words.
+        So what numbers mean does not depend on words in the same table, for readers of words.
         """
         values = self._objects()
         kinds = {} if values is None else {kind: _APART.index(_kind_of_type(kind)) for kind in set(map(type, values))}
@@ -171,7 +171,7 @@ class Column:
         return [(of_rows == kind, Column(self.name, values[of_rows == kind])) for kind in np.unique(of_rows)]
 
     def _objects(self):
-        """Its values as an array of objects, where their type says nothing of them; else None."""
+        """Its values as an array of objects if their type does not tell their kind; otherwise None."""
         return self.values if self.is_mixed else None
 
     def numbers(self) -> np.ndarray:
@@ -179,13 +179,13 @@ class Column:
         return self._as_numbers(self.values)
 
     def words(self) -> np.ndarray:
-        """Words as an array of objects: str, or None for missing ones. Numbers and dates become words."""
+        """Words as an array of objects: str, or None if missing; numbers and dates become words."""
         return self._as_words(self.values.tolist() if self.values.dtype.kind != "M" else list(self.values))
 
     def coded(self) -> tuple[np.ndarray, list]:
-        """Words by number: a code for each row, and what codes stand for, as `words` has it; all of them are there.
+        """Words by number: a code per row, and the word of each code, as in `words`; all codes occur.
 
-        Several codes may stand for the same word.
+        Several codes may stand for one word.
         """
         words = self.words().tolist()
         places: dict = {}
@@ -193,7 +193,7 @@ class Column:
         return codes, list(places)
 
     def dates(self) -> np.ndarray:
-        """Times by the clock that they are given by, as datetime64[us], NaT for missing ones."""
+        """Local times as datetime64[us], NaT if missing."""
         return self._as_dates(self.values)
 
     # -- of arrays
@@ -211,7 +211,7 @@ class Column:
         return self._kind_of_objects(values.tolist())
 
     def _kind_of_objects(self, values):
-        """What objects of Python are; numbers beside words or dates are words, and dates beside words."""
+        """Kind of Python objects; mixtures with words, and of numbers and dates, are words."""
         if any(issubclass(kind, _WORD_TYPES) for kind in set(map(type, values))):
             return WORDS
         types = {type(value) for value in values if not is_missing(value)}
@@ -246,7 +246,7 @@ class Column:
         return words
 
     def _decoded(self):
-        """As `words`, of a column whose words have numbers."""
+        """Like `words`, for a column with numbered words."""
         codes, words = self.coded()
         return np.array([*words, None], dtype=object)[codes]
 
@@ -265,7 +265,7 @@ class Column:
         return self._in_microseconds(np.datetime64(value))
 
     def _in_microseconds(self, dates):
-        """Dates of any unit as datetime64[us]; raise for the first one that is beyond its range."""
+        """Dates of any unit as datetime64[us]; raise for the first one beyond its range."""
         if np.datetime_data(dates.dtype)[0] in _COARSE:
             first, beyond_all = _YEARS.astype(dates.dtype)
             beyond = np.atleast_1d((dates < first) | (dates >= beyond_all))
@@ -276,7 +276,7 @@ class Column:
 
 
 def _kind_of_type(kind):
-    """What values of a type of Python are; words are what is neither a number nor a date."""
+    """Kind of values of a Python type; words if neither numbers nor dates."""
     if issubclass(kind, Number | np.bool_) and not issubclass(kind, complex | np.complexfloating):
         return NUMBERS
     return DATES if issubclass(kind, _DATE_TYPES) else WORDS
@@ -289,7 +289,7 @@ def _of_pandas(name, values):
 
 
 class _OfPandas(Column):
-    """A Series, but for one whose values are in Arrow."""
+    """A Series whose values are not Arrow's."""
 
     def head(self):
         return type(self)(self.name, self.values.iloc[:1])
@@ -398,7 +398,7 @@ class _OfPolars(Column):
 
 
 class _OfArrow(Column):
-    """An array of pyarrow, chunked or not; pandas may have said that it is of categories, and whether in order."""
+    """An array of pyarrow, chunked or not; pandas' metadata may say that it has categories, and whether ordered."""
 
     def __init__(self, name, values, is_ordered=None):
         super().__init__(name, values)
@@ -411,7 +411,7 @@ class _OfArrow(Column):
     def _is_of_categories(self):
         from pyarrow import types
 
-        return self._is_ordered is not None and not types.is_floating(self.values.type)  # to which it was cast since
+        return self._is_ordered is not None and not types.is_floating(self.values.type)  # floats were cast since
 
     @property
     def is_nominal(self):
@@ -468,22 +468,22 @@ class _OfArrow(Column):
 
 @lru_cache
 def _categories_in(metadata):
-    """By name whether columns of categories are in order, from what pandas writes beside the schema of a frame."""
+    """Whether columns of categories are ordered, by name, from pandas' metadata in a schema."""
     try:
         columns = [] if metadata is None else json.loads(metadata)["columns"]
         categorical = [column for column in columns if column["pandas_type"] == "categorical"]
         return {column["name"]: bool((column.get("metadata") or {}).get("ordered")) for column in categorical}
-    except (ValueError, TypeError, KeyError, AttributeError):  # what others have written under this name
+    except (ValueError, TypeError, KeyError, AttributeError):  # others have written under this name
         return {}
 
 
 @lru_cache
 def kind_in_arrow(kind):
-    """What a column of a type of Arrow holds; None for what columns do not hold."""
+    """Kind of a column of an Arrow type; None if there is none."""
     from pyarrow import types
 
     if types.is_dictionary(kind):
-        is_extension = hasattr(kind.value_type, "extension_name")  # as bins and periods of pandas
+        is_extension = hasattr(kind.value_type, "extension_name")  # such as pandas' bins and periods
         return WORDS if is_extension or kind_in_arrow(kind.value_type) else None
     if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind):
         return NUMBERS
@@ -495,19 +495,19 @@ def kind_in_arrow(kind):
 
 
 def _present(codes, dictionary):
-    """Codes, of which -1 stands for a missing word, and words, without those that no row has."""
+    """Codes, with -1 for a missing word, and words, without unused ones."""
     used, codes = _used_codes(codes, len(dictionary))
     words = _as_words(_taken(dictionary, used[used >= 0]))
     return codes, [None, *words] if len(words) < len(used) else words
 
 
 def _used_codes(codes: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Those of the codes from -1 to ``n - 1`` that rows have, in order, and the place of each row's code among them."""
+    """Codes from -1 to ``n - 1`` that rows have, in order, and the index of each row's code among them."""
     if n > len(codes):
         used, places = np.unique(codes, return_inverse=True)
         return used, places.ravel()
     is_used = np.zeros(n + 1, dtype=bool)
-    is_used[codes[: _FIRST * n]] = True  # the last place is that of -1
+    is_used[codes[: _FIRST * n]] = True  # the last place is for -1
     if is_used[:-1].all() and codes.min(initial=0) >= 0:
         return np.arange(n), codes.ravel()
     is_used[codes] = True
@@ -518,10 +518,10 @@ def _used_codes(codes: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _taken(dictionary: Any, places: np.ndarray) -> Any:
-    """The words at these places, in order, of a dictionary of Arrow or pandas; a list has no others."""
+    """Words at these places, in order, of an Arrow or pandas dictionary, or a list without others."""
     if len(places) == len(dictionary):
         return dictionary
-    is_view = str(getattr(dictionary, "type", "")) == "string_view"  # which pyarrow cannot take some of
+    is_view = str(getattr(dictionary, "type", "")) == "string_view"  # pyarrow cannot take from these
     return (dictionary.cast("large_string") if is_view else dictionary).take(places)
 
 
@@ -533,7 +533,7 @@ def _as_words(values):
 
 
 def as_word(value: Any) -> str | None:
-    """The word that a value stands for: 1.0 and 1 are "1", a date is as ISO 8601 writes it; None for a missing one."""
+    """The word for a value: "1" for 1.0 and 1, ISO 8601 for dates, None for missing ones."""
     if isinstance(value, str):
         return str(value)
     if is_missing(value):
@@ -552,13 +552,13 @@ def as_word(value: Any) -> str | None:
         return str(int(value))
     if isinstance(value, datetime.date):
         return value.isoformat()
-    if isinstance(value, datetime.time):  # which are all of one form then
+    if isinstance(value, datetime.time):  # all have one form then
         return value.isoformat("seconds")
     return str(value)
 
 
 def side_by_side(columns: list, n_rows: int) -> np.ndarray:
-    """Columns of numbers as an array in C order, some rows at a time: to write by columns misses the cache at each."""
+    """Columns of numbers as an array in C order, some rows at a time: whole columns miss the cache."""
     X = np.empty((n_rows, len(columns)))
     n = max(_TILE // max(len(columns), 1), 64)
     for start in range(0, n_rows, n):

@@ -1,4 +1,4 @@
-"""Missing values in a stream: each is filled by what the rows up to it have shown."""
+"""Missing values in a stream, each filled from the rows up to it."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ from ._frames import EMPTY, NUMBERS, as_word
 from ._numpy_rows import HUGE, LIFT, means
 from ._words import added_up, counted_since
 
-_MOST_VALUES = 10_000  # different values of a column that are counted
+_MOST_VALUES = 10_000  # different values counted per column
 
 
 class Means(NamedTuple):
-    """Numbers of a column so far: how many, the first one, and the sums of the distances from it.
+    """Numbers of a column so far: their count, the first one, and sums of distances from it.
 
-    The sum of huge distances is apart, and scaled down.
+    Huge distances are summed apart, scaled down.
     """
 
     n_values: np.ndarray
     total: np.ndarray
     huge: np.ndarray
-    origin: np.ndarray = np.zeros(())  # of what was saved when there was none
+    origin: np.ndarray = np.zeros(())  # default for states saved before it existed
 
     @classmethod
     def new(cls, n_columns):
         return cls(np.zeros(n_columns, dtype=np.int64), *np.zeros((3, n_columns)))
 
     def values(self):
-        """The mean of each column; 0 where there is no number yet."""
+        """The mean of each column; 0 if there is no number yet."""
         return means(*self)
 
     def learn_and_fill(self, rows, marked):
-        """What is known after the rows, and these, filled; see `_numpy_rows.filled_by_means`."""
+        """The state after the rows, and the filled rows; see `_numpy_rows.filled_by_means`."""
         origin = np.broadcast_to(self.origin, self.total.shape)
         filled, *known = loops().filled_by_means(rows, *self[:3], origin, marked)
         return Means(*known), filled
 
     def seen_from(self, origin):
-        """The same by distances from ``origin``."""
+        """The same, with distances from ``origin``."""
         lifted = self.origin * LIFT - origin * LIFT
         with np.errstate(over="ignore"):
             apart = self.origin - origin
@@ -63,7 +63,7 @@ class Means(NamedTuple):
 
     @staticmethod
     def between(states, base):
-        """The mean of their means, by the numbers of each since ``base``, whose own count once."""
+        """The mean of means, weighted by the numbers since ``base``, whose own count once."""
         base, *states = _from_one_origin([base, *states])
         since = np.array([state.n_values - base.n_values for state in states])
         new = since.sum(axis=0)
@@ -78,14 +78,14 @@ class Means(NamedTuple):
 
 
 def _from_one_origin(states):
-    """`Means` by distances from the least origin of each column, whatever the order of the models."""
+    """`Means` from the smallest origin of each column, whatever the order of the models."""
     origins = [np.where(state.n_values > 0, state.origin, np.inf) for state in states]
     least = np.min(origins, axis=0)
     return [state.seen_from(np.where(np.isinf(least), 0.0, least)) for state in states]
 
 
 class Counts(NamedTuple):
-    """Values of each column with how often they have come, and the most frequent one, with how often."""
+    """Counts of the values of each column, and the most frequent one with its count."""
 
     counts: tuple[dict, ...]
     most: tuple[tuple[Any, int], ...]
@@ -98,7 +98,7 @@ class Counts(NamedTuple):
         return [value for value, _ in self.most]
 
     def learn_and_fill(self, rows, missing):
-        """The state after the rows; missing values are filled, each by the rows up to it."""
+        """The state after the rows; fills missing values in place, each from the rows up to it."""
         counts, most = [], []
         for i, (before, (value, n)) in enumerate(zip(self.counts, self.most)):
             of_column = before.copy()
@@ -130,9 +130,9 @@ class Counts(NamedTuple):
 
 
 class Filled(NamedTuple):
-    """What an imputer knows: whether its columns hold words, and by what it fills, or None for a constant."""
+    """What an imputer knows: whether columns hold words, and what to fill with, None for a constant."""
 
-    holds_words: bool | None  # before the first value, nobody knows
+    holds_words: bool | None  # unknown before the first value
     known: Means | Counts | None
 
 
@@ -220,7 +220,7 @@ class OnlineImputer(OnlineTransformer):
         return Filled(False, Means.new(rows.shape[1])) if self.strategy == "mean" else self._begun(rows)
 
     def _begun(self, rows):
-        """The state before the first rows, or before those with the first value."""
+        """The state before the first rows, or the first with a value."""
         holds_words, known = rows.dtype == object, None
         if self.strategy == "constant":
             self._constant(holds_words)
@@ -232,11 +232,11 @@ class OnlineImputer(OnlineTransformer):
         return self.strategy == "constant" and isinstance(self.fill_value, str)
 
     def _constant(self, holds_words):
-        """The constant that missing values are filled by; raise for a word among numbers."""
+        """The constant for missing values; raise for a word among numbers."""
         if self.fill_value is None:
             return "missing_value" if holds_words else 0.0
         if holds_words:
-            return as_word(self.fill_value)  # as the column has the same number
+            return as_word(self.fill_value)  # in the form that the column gives the same number
         if isinstance(self.fill_value, str):
             raise ValueError(f"fill_value is the word {self.fill_value!r}, but the columns hold numbers.")
         return float(self.fill_value)
@@ -326,5 +326,5 @@ class OnlineImputer(OnlineTransformer):
 
 
 def _missing(rows):
-    """Where values are missing: NaN among numbers, None among words."""
+    """Mask of missing values: NaN among numbers, None among words."""
     return np.equal(rows, None).astype(bool) if rows.dtype == object else np.isnan(rows)

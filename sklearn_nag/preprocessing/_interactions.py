@@ -17,32 +17,32 @@ from ._base import LearnsNothing, as_csr, checked_numbers, joined, loops, names_
 from ._places import check_columns, places_of
 
 Group: TypeAlias = int | str | Sequence[int] | Sequence[str]
-MOST = 2**62  # products that have numbers of 64 bits
+MOST = 2**62  # products that 64-bit integers can number
 
 
 class Run(NamedTuple):
     """A group of columns, of which a product takes some."""
 
     group: np.ndarray  # places of the columns, ascending
-    times: int  # how many columns a product takes
-    strict: bool  # whether it takes none twice
+    times: int  # number of columns that a product takes
+    strict: bool  # whether it takes each at most once
 
     def size(self):
-        """In how many ways they can be taken."""
+        """Number of ways to take them."""
         return comb(self._room(), self.times)
 
     def ways(self):
-        """All ways, in the order of their columns."""
+        """All ways, ordered by column."""
         return (combinations if self.strict else combinations_with_replacement)(self.group.tolist(), self.times)
 
     def parts(self):
-        """For each place among the columns taken, an array of a number for each column of the group.
+        """For each place among the columns taken, an array with a number per column of the group.
 
-        Those of the columns taken sum to how many ways come before, in the order of their columns (Knuth, volume 4A,
-        section 7.2.1.3: the combinatorial number system).
+        The numbers of the columns taken sum to the number of ways before, ordered by column (Knuth, volume 4A, section
+        7.2.1.3: the combinatorial number system).
         """
         room, found = self._room() - 1, []
-        ways = np.ones(room + 1, dtype=np.int64)  # to take columns, by how many there are
+        ways = np.ones(room + 1, dtype=np.int64)  # to take columns, by their number
         for place in reversed(range(self.times)):
             ways = np.append(0, np.cumsum(ways[:-1]))
             later = room - np.arange(len(self.group)) - (0 if self.strict else place)
@@ -54,18 +54,18 @@ class Run(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What is to be multiplied."""
+    """The products to make."""
 
     terms: list[list[Run]]  # kinds of products: each takes columns of every run
-    tables: list[np.ndarray]  # the terms, with ``again``, as `_numpy_rows.products` takes them
+    tables: list[np.ndarray]  # the terms, with ``again``, in the form of `_numpy_rows.products`
     again: list[np.ndarray]
     n_products: int
-    n_columns: int  # to which they are hashed; 0 where each has a column of its own
-    factors: list[np.ndarray] | None = None  # as `factors_of` gives them, where the first rows were dense
+    n_columns: int  # into which they are hashed; 0 if each has its own
+    factors: list[np.ndarray] | None = None  # from `factors_of`, if the first rows were dense
 
     @classmethod
     def of(cls, terms, n_features, max_columns):
-        """The plan for terms over so many columns, with at most ``max_columns`` of products."""
+        """The plan for terms over ``n_features`` columns, with at most ``max_columns`` columns of products."""
         sizes = [prod(run.size() for run in term) for term in terms]
         n_products = sum(sizes)
         if n_products >= MOST:
@@ -95,7 +95,7 @@ def products_of(term):
 
 
 def factors_of(terms):
-    """The columns of each product, as an array of shape (n_factors, n_products) for each term."""
+    """The columns of each product, as an array of shape (n_factors, n_products) per term."""
     found = [(np.array(list(products_of(term)), dtype=np.intp), sum(run.times for run in term)) for term in terms]
     return [places.reshape(-1, n_factors).T.copy() for places, n_factors in found]
 
@@ -231,7 +231,7 @@ def _as_list(group):
 
 
 def _runs(groups, strict, names):
-    """Groups of a term as runs: those that are the same become one."""
+    """Groups of a term as runs; equal groups become one."""
     runs: list[Run] = []
     for group in groups:
         same = [i for i, run in enumerate(runs) if np.array_equal(run.group, group)]

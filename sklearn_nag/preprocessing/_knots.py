@@ -1,4 +1,4 @@
-"""Knots from the first rows: what curves and cells share."""
+"""Knots from the first rows, for curves and cells."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from ..estimators._saved import check_integer
 from ._base import dense, filled, joined
 from ._places import OfNumbers, check_kind
 
-HALF = 0.5 + 1e-9  # halves are rounded upwards, however cosines are rounded
+HALF = 0.5 + 1e-9  # rounds halves up, however cosines are rounded
 
 
 class Knots(NamedTuple):
-    """Quantiles of some columns, among which values have ranks.
+    """Quantiles of some columns, which give values their ranks.
 
-    All are values that rows have had, so an increasing map of a column maps its knots.
+    All are values of rows, so an increasing map of a column maps its knots.
     """
 
-    values: np.ndarray  # those of the first column, ascending and without repetition, then those of the second, ...
-    starts: np.ndarray  # where those of each column begin, and the end; a column without values has none
-    middles: np.ndarray  # the lower median of each column, 0 where all values were missing
+    values: np.ndarray  # of the first column, ascending and unique, then of the second, ...
+    starts: np.ndarray  # first knot of each column, and the end; a column without values has none
+    middles: np.ndarray  # lower median of each column, 0 if all values were missing
 
     @classmethod
     def of(cls, rows, n_quantiles):
-        """Knots of dense rows, in which NaN is missing."""
+        """Knots of dense rows, with NaN for missing values."""
         columns = [_quantiles(np.sort(column[~np.isnan(column)]), n_quantiles) for column in rows.T]
         starts = np.add.accumulate([0, *map(len, columns)], dtype=np.int64)
         return cls(np.concatenate([np.empty(0), *columns]), starts, middles(rows))
 
     def with_others(self, columns):
-        """These, or with other knots of some columns: ``columns`` has them, each as knots of one column, by place."""
+        """These knots, some replaced: ``columns`` maps places to knots of one column."""
         if not columns:
             return self
         own = enumerate(np.split(self.values, self.starts[1:-1]))
@@ -45,7 +45,7 @@ class Knots(NamedTuple):
         return type(self)(np.concatenate(parts), starts, np.array(middles))
 
     def check(self, n_columns):
-        """Raise unless these are knots of so many columns."""
+        """Raise unless these are knots of ``n_columns`` columns."""
         check_kind("knots", self.values, 1, np.float64)
         check_kind("starts of knots", self.starts, 1, np.int64)
         check_kind("middles", self.middles, 1, np.float64)
@@ -58,27 +58,27 @@ class Knots(NamedTuple):
         ):
             raise ValueError("its knots are not those of its columns")
         ascends = np.diff(self.values) > 0
-        ascends[starts[1:-1][(starts[1:-1] > 0) & (starts[1:-1] < len(self.values))] - 1] = True  # of other columns
+        ascends[starts[1:-1][(starts[1:-1] > 0) & (starts[1:-1] < len(self.values))] - 1] = True  # between columns
         if len(self.middles) != n_columns or not (ascends.all() and np.isfinite([*self.values, *self.middles]).all()):
             raise ValueError("its knots are not finite, or out of order")
 
 
 class Seen(NamedTuple):
-    """What the rows have shown so far."""
+    """State: what the rows have shown so far."""
 
-    columns: np.ndarray  # places of those that get knots, ascending
-    seed: int  # of the random choices that are made with the knots; 0 where there are none
-    first: np.ndarray  # rows that wait until they are enough; none once there are knots
+    columns: np.ndarray  # places of the columns with knots, ascending
+    seed: int  # of the random choices made with the knots; 0 if there are none
+    first: np.ndarray  # rows that wait until there are enough; none once there are knots
     knots: Knots | None = None
-    made: Any = None  # what the transformer makes of the knots
+    made: Any = None  # what the transformer derives from the knots
 
 
 class KnotTransformer(OfNumbers):
-    """Base of transformers that put columns made of ranks beside the columns that they get.
+    """Base of transformers that add columns made from ranks.
 
-    The first rows wait, then their quantiles become the knots, which never move again: what a learner has learnt of a
-    column goes on to mean the same. A class defines ``_beside``, ``_width`` and ``_block_names``, and ``_make`` where
-    there is more to make when knots are fixed.
+    The first rows wait, then their quantiles become the knots. These never move, so that what a learner has learnt of a
+    column keeps its meaning. A subclass defines ``_beside``, ``_width`` and ``_block_names``, and ``_make`` if it
+    derives more from the knots.
     """
 
     first_rows: int
@@ -86,36 +86,36 @@ class KnotTransformer(OfNumbers):
     _kept = Seen
     _had = "had knots"
 
-    # -- what a class defines
+    # -- what a subclass defines
 
     def _make(self, knots, first, seed):
-        """What is made of the knots, once."""
+        """What is derived once from the knots."""
 
     def _check_made(self, made, begun_with):
-        """Raise unless it is what is made of knots by the parameters that the transformer was begun with."""
+        """Raise unless ``made`` can come from knots with the parameters ``begun_with``."""
         if made is not None:
             raise ValueError("it has made something of its knots that such transformers do not make")
 
     def _width(self, n_columns):
-        """How many columns are added for so many columns with knots."""
+        """Number of columns added for ``n_columns`` columns with knots."""
         raise NotImplementedError
 
     def _beside(self, seen, rows, values):
-        """Rows as a CSR array, with the columns that are added beside the last ones.
+        """Rows as a CSR array, with columns added to the last ones.
 
-        ``values`` are the columns with knots, dense, of those rows that get others beside them.
+        ``values`` are the columns with knots, dense, of these last rows.
         """
         raise NotImplementedError
 
     def _block_names(self, names):
-        """Names of the columns that are added, for those of the columns with knots."""
+        """Names of the added columns, given those of the columns with knots."""
         raise NotImplementedError
 
     def _settle(self):
         if self._state.knots is None:
             self._state = self._with_knots(self._state)
 
-    # -- what all do
+    # -- what all have in common
 
     @property
     def knots_(self) -> list[np.ndarray] | None:
@@ -126,7 +126,7 @@ class KnotTransformer(OfNumbers):
         return [knots.values[a:b].copy() for a, b in zip(knots.starts, knots.starts[1:])]
 
     def __deepcopy__(self, memo):
-        """A copy that shares what has been learnt, as that is never changed in place."""
+        """A copy that shares what has been learnt, which never changes in place."""
         copied = object.__new__(type(self))
         memo[id(self)] = copied
         shared = {"_state": self._state} if hasattr(self, "_state") else {}
@@ -147,7 +147,7 @@ class KnotTransformer(OfNumbers):
             raise ValueError("it has made something of knots that it has not")
 
     def _check_knots(self):
-        """Raise for parameters that all have."""
+        """Raise for invalid parameters of all such transformers."""
         self._check_columns()
         check_number("first_rows", self.first_rows, Integral, min_val=1)
         check_number("n_quantiles", self.n_quantiles, Integral, min_val=2, max_val=2**15)
@@ -170,7 +170,7 @@ class KnotTransformer(OfNumbers):
             seen = self._with_knots(seen)
         if not transform:
             return seen, None
-        n_early = min(rows.shape[0], self.first_rows - 1 - waited)  # of these rows that come before the knots
+        n_early = min(rows.shape[0], self.first_rows - 1 - waited)  # of these rows, before the knots
         with_gaps = np.flatnonzero(np.isnan(values).any(axis=1))
         stand_ins = [middles(first[: waited + i + 1]) if i < n_early else seen.knots.middles for i in with_gaps]
         return seen, self._columns_out(seen, rows, values, stand_ins, n_early)
@@ -182,9 +182,9 @@ class KnotTransformer(OfNumbers):
         return self._columns_out(state, rows, values, stand_ins, len(values) if state.knots is None else 0)
 
     def _columns_out(self, seen, rows, values, stand_ins, n_early):
-        """Rows as they come out: nothing is added to the early ones.
+        """Output rows; early ones get no added columns.
 
-        ``values`` are the columns that get knots, and ``stand_ins`` is what `filled` takes.
+        ``values`` are the columns with knots; ``stand_ins`` are as for `filled`.
         """
         rows = filled(rows, seen.columns, values, stand_ins)
         if n_early == len(values):
@@ -218,10 +218,10 @@ class KnotTransformer(OfNumbers):
 
 
 def _quantiles(ordered, n_quantiles):
-    """Values at Chebyshev's points among the ranks of ordered ones, first and last included, without repetition.
+    """Sorted values at Chebyshev's points of their ranks, including the first and last, without repetition.
 
-    These lie closer at both ends, where columns with long tails go through most of their range. As the rank of a
-    quantile is known to ``sqrt(rank * (1 - rank) / n)``, they are everywhere as many standard errors apart.
+    These points are closer at both ends, where long-tailed columns cover most of their range. Ranks of quantiles are
+    known to ``sqrt(rank * (1 - rank) / n)``, so neighbours are equally many standard errors apart.
     """
     if not len(ordered):
         return ordered
@@ -230,7 +230,7 @@ def _quantiles(ordered, n_quantiles):
 
 
 def middles(rows):
-    """Lower median of each column without its missing values, 0 where all are missing."""
+    """Lower median of each column's values; 0 if all are missing."""
     found = np.zeros(rows.shape[1])
     for j, column in enumerate(rows.T):
         known = np.sort(column[~np.isnan(column)])

@@ -1,4 +1,4 @@
-"""The same as `_numpy_rows`, compiled, bit for bit: no sum is reordered and no product contracted."""
+"""Compiled `_numpy_rows`, equal bit for bit: no sum reordered, no product contracted."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ TOGETHER = 64  # rows that go down a tree together
 NEAR = 256
 FIRST_MIXER, SECOND_MIXER = map(np.uint64, MIXERS)
 NO_TIME = np.iinfo(np.int64).min
-BEFORE_1970 = 719_468 + 146_097 * 1000  # days since a March, 400,000 years before that of the year 0
+BEFORE_1970 = 719_468 + 146_097 * 1000  # days since the March 400,000 years before that of the year 0
 LOW = np.uint64(2**32 - 1)
 
 
 @strict
 def last_not_above(x, values, begin, end):
-    """Place of the last of the ascending values that is at most ``x``; ``begin`` where none is."""
+    """Index of the last of ascending values that is at most ``x``; ``begin`` if there is none."""
     low, high = begin, end
     while low < high:
         middle = (low + high) >> 1
@@ -48,7 +48,7 @@ def last_not_above(x, values, begin, end):
 
 @strict
 def step_of(x, values, begin, end, steps):
-    """Place of ``x`` on a scale from 0 to ``steps`` that goes by ranks."""
+    """Position of ``x`` on a scale of ranks from 0 to ``steps``."""
     x = min(max(x, values[begin]), values[end - 1])
     k = min(last_not_above(x, values, begin, end), end - 2)
     length, walked = values[k + 1] - values[k], x - values[k]
@@ -61,7 +61,7 @@ def step_of(x, values, begin, end, steps):
 
 @strict_entry
 def fill_hats(X, values, starts, n_hats, data, indices, indptr):
-    """As `hats`, to arrays that have room for two entries for each value; return how many there are."""
+    """Like `hats`, into buffers with two entries per value; return their number."""
     n = 0
     for i in range(X.shape[0]):
         for j in range(X.shape[1]):
@@ -99,10 +99,10 @@ def stop_of(gap, tree_column, tree_cut, t):
 
 @strict
 def go_down_three(gap, column, cut, n, node):
-    """Put the nodes of rows three cuts below the root.
+    """Write the nodes of rows three cuts below the root.
 
-    All of these cuts are made of all rows, so that nothing is looked up by row, and many rows are worked on at a time.
-    Written out, as a function of truth values is not.
+    All of these cuts are made for all rows, so that nothing is looked up by row, and many rows are processed at a time.
+    Written out, because a function of booleans is not vectorised.
     """
     gap0, gap1, gap2 = gap[np.uint64(column[0])], gap[np.uint64(column[1])], gap[np.uint64(column[2])]
     gap3, gap4 = gap[np.uint64(column[3])], gap[np.uint64(column[4])]
@@ -118,10 +118,10 @@ def go_down_three(gap, column, cut, n, node):
 
 @strict_entry
 def fill_cells(X, values, starts, tree_column, tree_cut, depth, width, first, gap, node, begins, found):
-    """Put the columns of cells, of which 0 is ``first``, where those of each row begin among ``found``.
+    """Write the cell columns, which start at ``first``, to ``found``, where those of each row begin.
 
-    ``gap`` has room for the gaps of a few rows, which go down one tree together, level by level: its nodes then stay
-    near the processor, which need not wait for each of them.
+    ``gap`` is a buffer for a few rows, which go down one tree together, level by level: its nodes stay in the cache,
+    and the processor need not wait for each.
     """
     n_trees, once = tree_column.shape[0], gap.shape[1]
     hashed = width < 2 * tree_column.shape[1] + 1
@@ -145,7 +145,7 @@ def fill_cells(X, values, starts, tree_column, tree_cut, depth, width, first, ga
                     node[:n] = 0
                 for _ in range(left):
                     for i in range(n):
-                        k = np.uint64(node[i])  # unsigned, as signed places may count from the end
+                        k = np.uint64(node[i])  # unsigned, because signed places may count from the end
                         right = gap[np.uint64(tree_column[t, k]), i] > tree_cut[t, k]
                         node[i] = np.uint64(2) * k + np.uint64(1 + right)
             for i in range(n):
@@ -155,7 +155,7 @@ def fill_cells(X, values, starts, tree_column, tree_cut, depth, width, first, ga
 
 @strict_entry
 def fill_left(data, indices, indptr, added, all_data, all_indices, all_indptr, begins):
-    """Put CSR rows where there is room for as many entries after each as are ``added``; note where these begin."""
+    """Write CSR rows with room for ``added`` entries after each; record where it begins."""
     n_rows = len(indptr) - 1
     n_early = n_rows - len(begins)
     n = 0
@@ -171,7 +171,7 @@ def fill_left(data, indices, indptr, added, all_data, all_indices, all_indptr, b
 
 @strict_entry
 def count_dense(X, ends):
-    """Add how many numbers of each row are not 0."""
+    """Add the number of nonzeros of each row."""
     for i in range(X.shape[0]):
         n = 0
         for j in range(X.shape[1]):
@@ -181,7 +181,7 @@ def count_dense(X, ends):
 
 @strict_entry
 def put_dense(X, first_column, begin, data, indices):
-    """Put what is not 0 where each row begins, which is moved."""
+    """Write nonzeros from where each row begins, and move its beginning."""
     for i in range(X.shape[0]):
         n = begin[i]
         for j in range(X.shape[1]):
@@ -194,9 +194,9 @@ def put_dense(X, first_column, begin, data, indices):
 
 @strict_entry
 def put_sparse(values, columns, ends, first_column, begin, data, indices):
-    """Put the entries of CSR rows where each row begins, which is moved."""
+    """Write CSR entries from where each row begins, and move its beginning."""
     for i in range(len(ends) - 1):
-        n = np.uint64(begin[i])  # unsigned, as signed places may count from the end
+        n = np.uint64(begin[i])  # unsigned, because signed places may count from the end
         for k in range(np.uint64(ends[i]), np.uint64(ends[i + 1])):
             data[n], indices[n] = values[k], first_column + columns[k]
             n += np.uint64(1)
@@ -205,7 +205,7 @@ def put_sparse(values, columns, ends, first_column, begin, data, indices):
 
 @strict
 def mean_of(n, total, huge, origin):
-    """As `means`, for one column."""
+    """Like `means`, for one column."""
     n = max(n, 1)
     found = origin + total / n
     if huge == 0.0:
@@ -215,9 +215,9 @@ def mean_of(n, total, huge, origin):
 
 @strict_entry
 def fill_by_means(X, marked, n_values, total, huge, origin, out):
-    """As `filled_by_means`, to rows that have room; what is known is changed."""
+    """Like `filled_by_means`, into a buffer; the state changes in place."""
     width = X.shape[1]
-    for start in range(0, X.shape[0], NEAR):  # which stay near the processor while it goes through the columns
+    for start in range(0, X.shape[0], NEAR):  # they stay in the cache while columns are processed
         stop = min(start + NEAR, X.shape[0])
         for j in range(width):
             n, ordinary, lifted, first = n_values[j], total[j], huge[j], origin[j]
@@ -243,10 +243,10 @@ def fill_by_means(X, marked, n_values, total, huge, origin, out):
 
 @strict
 def month_and_day(days):
-    """Number of the month, and of the day in it, of days since 1970, all from 0 on.
+    """Month, and day in the month, of days since 1970; both from 0 on.
 
-    Years of this count begin with March, so that a leap day is the last one (Neri and Schneider, "Euclidean affine
-    functions and their application to calendar algorithms", 2023).
+    Years here begin in March, so that a leap day is the last (Neri and Schneider, "Euclidean affine functions and their
+    application to calendar algorithms", 2023).
     """
     of_century = (np.uint64(4) * np.uint64(days + BEFORE_1970) + np.uint64(3)) % np.uint64(146_097) // np.uint64(4)
     of_year = ((np.uint64(4) * of_century + np.uint64(3)) * np.uint64(2_939_745) & LOW) // np.uint64(4 * 2_939_745)
@@ -257,7 +257,7 @@ def month_and_day(days):
 
 @strict
 def part_of(time, part):
-    """Number of the column, among those of a part that is not `DAYS`, that a date has a 1 in."""
+    """Number of a date's column with a 1, among those of a part other than `DAYS`."""
     days = time // DAY
     if part == HOUR_OF_DAY:
         return (time - days * DAY) // HOUR
@@ -269,7 +269,7 @@ def part_of(time, part):
 
 @strict_entry
 def fill_part(times, place, part, first, columns, values):
-    """One part of one column of dates, as `parts_of_dates` has it, to arrays that have room."""
+    """One part of one column of dates, like `parts_of_dates`, into buffers."""
     if part == DAYS:
         for i in range(len(times)):
             columns[i, place] = first
@@ -283,19 +283,19 @@ def fill_part(times, place, part, first, columns, values):
 
 @strict
 def within(value):
-    """``value``, or the end of the range that it is beyond."""
+    """``value``, clipped to the range of finite float64."""
     return min(max(value, -LARGEST), LARGEST)
 
 
 @strict
 def product_of(x, y):
-    """Their product, or the end of the range that it is beyond."""
+    """Product, clipped to the range of finite float64."""
     return within(x * y)
 
 
 @strict
 def product_of_three(x, y, z):
-    """As `_numpy_rows.product_of`."""
+    """Like `_numpy_rows.product_of`."""
     if not LEAST <= abs(x * y) < LARGEST:
         y, z = z, y
     return product_of(product_of(x, y), z)
@@ -303,7 +303,7 @@ def product_of_three(x, y, z):
 
 @strict
 def column_of(number, n_columns):
-    """As `hashed`, for one number; the number itself where nothing is hashed."""
+    """Like `hashed`, for one number; the number itself if nothing is hashed."""
     if n_columns == 0:
         return number
     mixed = np.uint64(number)
@@ -314,7 +314,7 @@ def column_of(number, n_columns):
 
 @strict_slow
 def sort(columns, values, begin, end, bits, other_columns, other_values, counts):
-    """Order pairs by column, those of one column as they are, by eight bits at a time; use the others as room."""
+    """Sort pairs by column, stably, eight bits at a time; other arrays are buffers."""
     for shift in range(0, bits, 8):
         for digit in range(257):
             counts[digit] = 0
@@ -333,13 +333,13 @@ def sort(columns, values, begin, end, bits, other_columns, other_values, counts)
 
 @strict
 def pairs(n, repeat):
-    """How many pairs ``n`` entries have: with themselves if ``repeat`` is 0, without if it is 1."""
+    """Number of pairs of ``n`` entries: with themselves if ``repeat`` is 0, not if it is 1."""
     return n * (n + 1 - 2 * repeat) // 2
 
 
 @strict_entry
 def count_products(indices, indptr, table, repeats, counts):
-    """Add how many products of a term each row has."""
+    """Add the number of products of a term in each row."""
     for i in range(len(indptr) - 1):
         n_first = n_second = n_third = 0
         for k in range(indptr[i], indptr[i + 1]):
@@ -360,7 +360,7 @@ def count_products(indices, indptr, table, repeats, counts):
 
 @strict_entry
 def gather(data, indices, begin, end, table, numbers, values, sizes):
-    """The entries of a row that are in each group of a term, with their parts of numbers."""
+    """Entries of a row that are in each group of a term, with their parts of numbers."""
     for s in range(len(table)):
         n = 0
         for k in range(begin, end):
@@ -373,7 +373,7 @@ def gather(data, indices, begin, end, table, numbers, values, sizes):
 
 @strict_entry
 def fill_products(data, indices, indptr, table, repeats, first, n_columns, numbers, values, sizes, columns, found):
-    """Put the products of a term where each row's begin, by ``first``, which is moved to their ends."""
+    """Write the products of a term from ``first`` of each row, and move ``first`` to their ends."""
     for i in range(len(indptr) - 1):
         gather(data, indices, indptr[i], indptr[i + 1], table, numbers, values, sizes)
         n = first[i]
@@ -394,7 +394,7 @@ def fill_products(data, indices, indptr, table, repeats, first, n_columns, numbe
 
 @strict_entry
 def add_up(columns, values, starts, bits, other_columns, other_values, counts):
-    """Order the products of each row by column, add up those of one, and close the gaps; ``starts`` is moved."""
+    """Sort each row's products by column, add those of one column, close the gaps, and move ``starts``."""
     n = 0
     begin = starts[0]
     for i in range(len(starts) - 1):
@@ -415,18 +415,18 @@ def add_up(columns, values, starts, bits, other_columns, other_values, counts):
 
 @strict_entry
 def fill_dense_products(X, factors, out):
-    """As `dense_products`."""
+    """Like `dense_products`."""
     for i in range(X.shape[0]):
         for k in range(factors.shape[1]):
             x, y = X[i, factors[0, k]], X[i, factors[1, k]]
             out[i, k] = product_of_three(x, y, X[i, factors[2, k]]) if len(factors) > 2 else product_of(x, y)
 
 
-# -- what is called, with arrays as views of one kind, so that functions are compiled once
+# -- entry points, with arrays as views of one type, so that functions are compiled once
 
 
 def hats(X, knots, n_hats):
-    """As `_numpy_rows.hats`."""
+    """Like `_numpy_rows.hats`."""
     data, indices = np.empty(2 * X.size), np.empty(2 * X.size, np.int32)
     indptr = np.zeros(len(X) + 1, np.int32)
     n = fill_hats(constant(X), constant(knots.values), constant(knots.starts), n_hats, data, indices, indptr)
@@ -434,7 +434,7 @@ def hats(X, knots, n_hats):
 
 
 def cells_beside(left, X, knots, trees, width):
-    """As `_numpy_rows.cells_beside`."""
+    """Like `_numpy_rows.cells_beside`."""
     (n_rows, n_columns), (n_trees, n_nodes) = left.shape, trees.column.shape
     data = np.ones(len(left.data) + len(X) * n_trees)
     indices = np.empty(len(data), index_type(len(data), n_columns + n_trees * width))
@@ -447,7 +447,7 @@ def cells_beside(left, X, knots, trees, width):
 
 
 def joined(blocks):
-    """As `_numpy_rows.joined`."""
+    """Like `_numpy_rows.joined`."""
     blocks = [constant(block, np.float64) if isinstance(block, np.ndarray) else block for block in blocks]
     ends = np.zeros(blocks[0].shape[0] + 1, np.int64)
     for block in blocks:
@@ -470,7 +470,7 @@ def joined(blocks):
 
 
 def filled_by_means(X, n_values, total, huge, origin, marked):
-    """As `_numpy_rows.filled_by_means`."""
+    """Like `_numpy_rows.filled_by_means`."""
     known = n_values.copy(), total.copy(), huge.copy(), origin.copy()
     out = np.empty((len(X), X.shape[1] * (2 if marked else 1)))
     fill_by_means(constant(X), marked, *known, out)
@@ -478,7 +478,7 @@ def filled_by_means(X, n_values, total, huge, origin, marked):
 
 
 def parts_of_dates(times, parts, widths):
-    """As `_numpy_rows.parts_of_dates`."""
+    """Like `_numpy_rows.parts_of_dates`."""
     columns = np.empty((len(times), times.shape[1] * len(parts)), np.int32)
     values = np.empty(columns.shape)
     place = first = 0
@@ -490,7 +490,7 @@ def parts_of_dates(times, parts, widths):
 
 
 def products(data, indices, indptr, tables, again, n_columns):
-    """As `_numpy_rows.products`."""
+    """Like `_numpy_rows.products`."""
     n_rows, longest = len(indptr) - 1, int(np.diff(indptr).max(initial=0))
     data, indices, indptr = constant(data), constant(indices), constant(indptr)
     terms = [(constant(table), constant(repeats)) for table, repeats in zip(tables, again)]
@@ -513,5 +513,5 @@ def products(data, indices, indptr, tables, again, n_columns):
 
 
 def dense_products(X, factors, out):
-    """As `_numpy_rows.dense_products`."""
+    """Like `_numpy_rows.dense_products`."""
     fill_dense_products(constant(X), constant(factors), out)

@@ -1,4 +1,4 @@
-"""Words that are numbers as people write them: with decimal commas, thousands apart, currencies and units."""
+"""Numbers as people write them: with decimal commas, grouped thousands, currencies and units."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _MONEY = re.compile(rf"^\s*(?:{_SIGNS}|(?:{_CODES})\b)\s*|\s*(?:{_SIGNS}|%|\b(?:
 _MARK = re.compile(rf"%|{_SIGNS}|(?<![^\W\d_])(?:{_CODES})(?![^\W\d_])")
 _SIGN_OF = {"US$": "$", "USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥", "INR": "₹"}
 _UNIT = re.compile(r"\D*\d[\d.,'\s]*?(\s?)([^\W\d_]\D*(?:(?<=[^\W\d_])[23])?|[°\"'\u2032\u2033]\D*)")
-_LETTERS = "CFJLVWdghlmstwy"  # which are units where no space is before them: 4G, 3D and 12A are names
+_LETTERS = "CFJLVWdghlmstwy"  # units without a space before them; 4G, 3D and 12A are names
 MAGNITUDES = {"k": "e3", "K": "e3", "M": "e6", "B": "e9"}
-_SOME_ROWS = 10  # with words that cannot be read, which are more than an exception
+_SOME_ROWS = 10  # with words that cannot be read, too many to be exceptions
 _SEPARATORS = {",": ",", ".": r"\.", " ": "[ \u00a0\u202f]", "'": "'"}
 
 
 class NumberForm(NamedTuple):
-    """How numbers are written: the parameters of a `NumberReader`."""
+    """How numbers are written: parameters of a `NumberReader`."""
 
     decimal: str = "."
     thousands: str | None = None
@@ -156,13 +156,13 @@ class NumberReader(LearnsNothing):
 
 
 def is_missing_word(word: str) -> bool:
-    """Whether a word says that there is no number, or no date."""
+    """Whether a word marks a missing number or date."""
     bare = word.strip().lower()
     return bare in MISSING_WORDS or bare in ALSO_MISSING
 
 
 def warn_if_unread(column: Column, unread: np.ndarray, what: str) -> None:
-    """Warn where some rows of a column have words, and all rows are ``unread``, so that words count as missing."""
+    """Warn if a column has words in some rows and all rows are ``unread``: the words count as missing."""
     if not unread.all():  # missing words are unread, too
         return
     codes, words = column.coded()
@@ -176,7 +176,7 @@ def warn_if_unread(column: Column, unread: np.ndarray, what: str) -> None:
         )
 
 
-_AS_TYPED = str.maketrans("\u00a0\u202f\u2212", "  -")  # spaces that do not break, and the minus of print
+_AS_TYPED = str.maketrans("\u00a0\u202f\u2212", "  -")  # non-breaking spaces, and the minus sign of print
 
 
 @lru_cache
@@ -187,7 +187,7 @@ def _pattern(decimal, thousands):
 
 
 def read_number(word: str, form: NumberForm) -> float | None:
-    """A word as a number, or None where it is none."""
+    """A word as a number, or None if it is not one."""
     if word.startswith("(") and word.endswith(")"):
         number = read_number(word[1:-1], form)
         return None if number is None or number < 0.0 else -number
@@ -208,28 +208,28 @@ def read_number(word: str, form: NumberForm) -> float | None:
 
 
 def _without_money(word):
-    """A word without a sign or code of a currency at either end, nor percent, nor spaces."""
+    """A word without currencies, percent signs and spaces at its ends."""
     return _MONEY.sub("", _MONEY.sub("", word))
 
 
 def mark_of(word: str) -> str:
-    """The sign of the currency in a word, or of percent, or "no mark"; the same for ``$``, ``US$`` and ``USD``."""
+    """The currency or percent sign in a word, or "no mark"; equal for ``$``, ``US$`` and ``USD``."""
     found = _MARK.search(word)
     return "no mark" if found is None else _SIGN_OF.get(found[0], found[0].rstrip("."))
 
 
 def has_plural(unit: str) -> bool:
-    """Whether a unit may have an "s" behind it: 3 ms are not 3 m."""
+    """Whether a unit may end in a plural "s": 3 ms are not 3 m."""
     return len(unit) > 1
 
 
 def unit_of(word: str) -> str | None:
-    """What stands behind the number that a word begins with, or None where that may be more than a unit."""
+    """The text after the number at the start of a word; None if it may be more than a unit."""
     found = _UNIT.fullmatch(word.strip())
     if found is None:
         return None
     space, unit = found.groups()
-    if unit[0].isnumeric():  # as in 9½ and 5²
+    if unit[0].isnumeric():  # such as 9½ and 5²
         return None
     is_letter = len(unit) == 1 and unit.isalpha() and not space
     return None if is_letter and unit not in _LETTERS and unit not in MAGNITUDES else unit

@@ -1,27 +1,27 @@
-"""What rows become, in NumPy: the definition, to which the compiled loops of `_numba_rows` are equal bit for bit."""
+"""Transformations of rows in NumPy: the definition, which the compiled loops of `_numba_rows` equal bit for bit."""
 
 from __future__ import annotations
 
 import numpy as np
 from scipy import sparse
 
-LARGEST, LEAST = np.finfo(np.float64).max, np.finfo(np.float64).tiny  # the latter of full precision
-MIX, WORD = 0x9E3779B1, 2**32  # odd, and near the golden section of 2**32 (Knuth, volume 3, section 6.4)
+LARGEST, LEAST = np.finfo(np.float64).max, np.finfo(np.float64).tiny  # the latter with full precision
+MIX, WORD = 0x9E3779B1, 2**32  # odd, and near 2**32 over the golden ratio (Knuth, volume 3, section 6.4)
 MIXERS = 0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53
-MISSING = -1  # instead of the number of a gap, where the value is missing
-ONCE = 2**18  # numbers that are worked on at a time, to bound memory
+MISSING = -1  # in place of a gap's number, if the value is missing
+ONCE = 2**18  # numbers processed at a time, to bound memory
 HUGE = 2.0**900  # sums of numbers up to here stay in range for 2**123 rows
-LIFT = 2.0**-120  # of larger ones, whose sums are kept apart
+LIFT = 2.0**-120  # factor of larger ones, which are summed separately
 HOUR = 3_600_000_000  # microseconds
 DAY = 24 * HOUR
 DAYS, MONTH, DAY_OF_MONTH, WEEKDAY, HOUR_OF_DAY = range(5)  # parts of a date
 
 
 def hats(X, knots, n_hats):
-    """Values of piecewise linear functions of ranks, as data, indices and row pointers of CSR rows without zeros.
+    """Values of piecewise linear functions of ranks: data, indices and row pointers of CSR rows without zeros.
 
-    Each column of ``X`` has ``n_hats``, fewer where it has fewer knots and none with fewer than three, and then one for
-    missing values, NaN.
+    Each column of ``X`` has ``n_hats``, of which it uses fewer with fewer knots, and none with fewer than three. One
+    more is for missing values, NaN.
     """
     n_rows, n_columns = X.shape
     place = np.zeros((n_rows, n_columns, 2), np.int64)
@@ -52,7 +52,7 @@ def hats(X, knots, n_hats):
 
 
 def gaps(X, knots):
-    """Number of the gap between knots that each value is in, from 0; `MISSING` for NaN."""
+    """Number of the gap between knots for each value, from 0 on; `MISSING` for NaN."""
     found = np.empty(X.shape, np.int32)
     for j, x in enumerate(X.T):
         own = knots.values[knots.starts[j] : knots.starts[j + 1]]
@@ -63,8 +63,8 @@ def gaps(X, knots):
 def cells(X, knots, trees, width):
     """The cell of each row in each tree, as a column, ascending in each row: int32 of shape (n_rows, n_trees).
 
-    NaN is missing. ``trees`` are grown over the gaps of ``knots``; each has ``width`` columns. Where these are fewer
-    than its nodes, nodes are hashed.
+    NaN is missing. ``trees`` are grown over the gaps of ``knots``; each has ``width`` columns. If it has more nodes,
+    they are hashed.
     """
     n_trees, n_nodes = trees.column.shape
     found = np.empty((len(X), n_trees), np.int32)
@@ -86,9 +86,9 @@ def cells(X, knots, trees, width):
 
 
 def cells_beside(left, X, knots, trees, width):
-    """CSR rows with a 1 in the column of each of their cells beside their own columns, as `joined` gives them.
+    """CSR rows with a 1 added in the column of each of their cells, in the form of `joined`.
 
-    ``X`` is what the cells of the last rows are made of; the rows before them have none.
+    Cells of the last rows are made from ``X``; earlier rows have none.
     """
     n_rows, found = left.shape[0], cells(X, knots, trees, width)
     ends = np.maximum(np.arange(n_rows + 1) - (n_rows - len(X)), 0) * found.shape[1]
@@ -97,19 +97,19 @@ def cells_beside(left, X, knots, trees, width):
 
 
 def joined(blocks):
-    """Blocks of columns side by side, as data, indices and row pointers; of dense blocks without the zeros."""
+    """Blocks of columns side by side, as data, indices and row pointers, without zeros of dense blocks."""
     rows = sparse.hstack([sparse.csr_array(block) for block in blocks], format="csr", dtype=np.float64)
     kind = index_type(rows.nnz, rows.shape[1])
     return rows.data, rows.indices.astype(kind, copy=False), rows.indptr.astype(kind, copy=False)
 
 
 def index_type(n_entries, n_columns):
-    """The type of the indices of CSR rows with so many entries and columns."""
+    """Type of CSR indices for so many entries and columns."""
     return np.int32 if max(n_entries, n_columns) < 2**31 else np.int64
 
 
 def means(n_values, total, huge, origin):
-    """Means of columns of so many values, by the sums of their distances from ``origin``: huge ones times `LIFT`."""
+    """Means of columns, from sums of distances from ``origin``; huge distances are times `LIFT`."""
     n = np.maximum(n_values, 1)
     with np.errstate(over="ignore"):
         found = np.where(n_values > 0, origin, 0.0) + total / n
@@ -118,11 +118,10 @@ def means(n_values, total, huge, origin):
 
 
 def filled_by_means(X, n_values, total, huge, origin, marked):
-    """Rows with the mean of the rows up to each for what is missing (NaN), and what is known after the last one.
+    """Rows with missing values (NaN) replaced by the mean of the rows up to each, and the state after them.
 
-    What is known before is as `means` takes it, and not changed. Distances are from the first value of a column, so
-    that equal values have no other mean. With ``marked``, each column has another one, behind all, with a 1 where a
-    value is missing.
+    The given state is as for `means`, and does not change. Distances are from the first value of a column, so that
+    equal values have exactly this mean. With ``marked``, a column per input column follows, with 1 for missing values.
     """
     missing = np.isnan(X)
     first = X[missing.argmin(axis=0), np.arange(X.shape[1])]
@@ -142,11 +141,11 @@ def filled_by_means(X, n_values, total, huge, origin, marked):
 
 
 def parts_of_dates(times, parts, widths):
-    """Parts of dates: for each of them the place of its column, int32, and the value there.
+    """Parts of dates: for each, the place of its column, int32, and the value there.
 
-    Times are microseconds since 1970; the least number is a missing date. A part is `DAYS` since 1970, a number that is
-    NaN for a missing date, or has a column for each value, with 1, or 0 for a missing date; ``widths`` says how many.
-    The places for one column are side by side, ascending.
+    Times are microseconds since 1970; the smallest integer is a missing date. `DAYS` is one number, days since 1970,
+    NaN for missing dates. Other parts have ``widths`` columns, one per value, with a 1, or 0 for missing dates. Places
+    for one input column are adjacent and ascending.
     """
     missing = times == np.iinfo(np.int64).min
     times = np.where(missing, 0, times)
@@ -175,12 +174,12 @@ def parts_of_dates(times, parts, widths):
 
 
 def products(data, indices, indptr, tables, again, n_columns):
-    """Products of the entries of CSR rows with ascending indices, one of each of a few groups, as parts of CSR rows.
+    """Products of entries of CSR rows with ascending indices, one from each of a few groups, as parts of CSR rows.
 
-    ``tables`` has for each term an array of int64 of shape (n_groups, n_features). The entries of the columns of a
-    product sum to its number; they are -1 where a column is not in the group. ``again`` has for each group -1 if it is
-    not the one before, else how many entries after the last one taken the next may be, 0 or 1. Products are hashed to
-    ``n_columns``; with 0 their number is their column.
+    For each term, ``tables`` has an int64 array of shape (n_groups, n_features), with -1 for columns outside the group.
+    The entries for a product's columns sum to its number. ``again`` has for each group -1 if it differs from the one
+    before, otherwise how many entries after the last one taken the next may be, 0 or 1. Products are hashed to
+    ``n_columns``; with 0, their number is their column.
     """
     n_rows = len(indptr) - 1
     row_of = np.repeat(np.arange(n_rows), np.diff(indptr))
@@ -211,7 +210,7 @@ def products(data, indices, indptr, tables, again, n_columns):
 
 
 def dense_products(X, factors, out):
-    """Fill ``out`` with products of columns of ``X``; ``factors``, (n_factors, n_products), are those of each."""
+    """Fill ``out`` with products of columns of ``X``, given by ``factors``, of shape (n_factors, n_products)."""
     step = max(ONCE // max(factors.shape[1], 1), 1)
     for start in range(0, len(X), step):
         rows = X[start : start + step]
@@ -219,7 +218,7 @@ def dense_products(X, factors, out):
 
 
 def product_of(x, y, *third):
-    """Products of two or three numbers, in the range; of three, also where the first two leave it."""
+    """Products of two or three numbers, clipped to the range of float64; of three, also if two leave it."""
     with np.errstate(all="ignore"):
         value = np.clip(x * y, -LARGEST, LARGEST)
         for z in third:
@@ -229,7 +228,7 @@ def product_of(x, y, *third):
 
 
 def hashed(number, n_columns):
-    """Columns for numbers, as if at random (the last steps of MurmurHash3 by Appleby)."""
+    """Pseudo-random columns for numbers (the last steps of Appleby's MurmurHash3)."""
     mixed = number.astype(np.uint64)
     for factor in MIXERS:
         mixed = (mixed ^ (mixed >> np.uint64(33))) * np.uint64(factor)

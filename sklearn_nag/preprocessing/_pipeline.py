@@ -48,15 +48,15 @@ def _are_named(steps):
 
 
 def _last_can(method):
-    """Whether the last step of a pipeline has a method; one that lets rows pass has ``transform``."""
+    """Check that a pipeline's last step has a method; one that passes rows on has ``transform``."""
 
     def check(pipeline):
         if not _are_named(pipeline.steps):
-            return True  # the call says what is wrong with the steps
+            return True  # the call reports what is wrong with the steps
         last = pipeline.steps[-1][1]
         if is_left_out(last):
             return method == "transform"
-        getattr(last, method)  # raises the AttributeError that tells most
+        getattr(last, method)  # raises the most informative AttributeError
         return True
 
     return check
@@ -64,7 +64,7 @@ def _last_can(method):
 
 def _can_learn(pipeline):
     if not _are_named(pipeline.steps):
-        return True  # the call says what is wrong with the steps
+        return True  # the call reports what is wrong with the steps
     last = pipeline.steps[-1][1]
     if isinstance(last, str):
         return True  # as above
@@ -134,7 +134,7 @@ class OnlinePipeline(Pipeline):
     True
     """
 
-    # `classes` is passed to the last step as it is, and weights are routed by steps: neither is asked of the pipeline.
+    # `classes` goes to the last step as it is, and weights are routed by steps: the pipeline requests neither.
     __metadata_request__partial_fit = {"classes": UNUSED, "sample_weight": UNUSED}
 
     @unchanged_on_error
@@ -309,7 +309,7 @@ class OnlinePipeline(Pipeline):
         return learner_of(self).coefficients(feature_names, as_frame=as_frame)
 
     def _transformed(self, X):
-        """Rows as the last step takes them."""
+        """Rows in the form that the last step takes."""
         return transformed((step for _, step in self.steps[:-1]), X)
 
     def _partial_fit(self, X, y, classes, sample_weight, params, told):
@@ -325,14 +325,14 @@ class OnlinePipeline(Pipeline):
             self._check_stream(self.steps[-1:])
 
     def _learnt(self, steps, X, y, of_steps, told):
-        """Rows as these steps, the first ones, have transformed them while they learnt them."""
+        """Rows as these first steps transformed them while learning them."""
         for i, (name, step) in enumerate(steps):
             told.append(tell_numeric(step, [other for _, other in steps[:i]]))
             X = learn_step(step, X, y, of_steps.get(name))
         return X
 
     def _check_steps(self):
-        """Raise for steps that are none, or whose names are not of use."""
+        """Raise for invalid steps or names."""
         if not _are_named(self.steps):
             raise InvalidParameterError("steps", "a list of tuples (name, estimator), at least one", shown(self.steps))
         check_names_of_parts("steps", [name for name, _ in self.steps], type(self))
@@ -341,13 +341,13 @@ class OnlinePipeline(Pipeline):
                 check_is_step(name, step, is_last=place == len(self.steps))
 
     def _check_stream(self, steps):
-        """Raise, too, for steps that have to see all rows."""
+        """Raise also for steps that must see all rows."""
         for name, step in steps:
             if not is_left_out(step):
                 check_step(name, step)
 
     def _with_weights(self, sample_weight=None, **params):
-        """Parameters of steps with the weights, which are of the last step where metadata are not routed."""
+        """Step parameters with the weights, which are for the last step unless metadata are routed."""
         if sample_weight is None:
             return params
         if get_config()["enable_metadata_routing"]:
@@ -384,9 +384,9 @@ class OnlinePipeline(Pipeline):
         return of_steps
 
     def _telling(self, told):
-        """What fits the steps: a Pipeline that tells those which want to know it which of their columns hold numbers.
+        """A Pipeline that fits the steps, and tells those that ask which of their columns hold numbers.
 
-        To ``told`` goes what takes that back.
+        Functions that undo this are added to ``told``.
         """
         steps = []
         for i, (name, step) in enumerate(self.steps):
@@ -420,7 +420,7 @@ class OnlinePipeline(Pipeline):
         return [step for _, step in self.steps if not is_left_out(step)]
 
     def _merged(self, pipelines, base=None):
-        """A pipeline of the merged steps of several that end with a transformer, of which this is the first."""
+        """A pipeline of the merged steps of several, the first being this, that end in a transformer."""
         steps, _ = merge_transformers(pipelines, len(self.steps), base)
         result = copy.copy(self)
         result.steps = steps
@@ -448,7 +448,7 @@ class OnlinePipeline(Pipeline):
 
 
 class _Telling(BaseEstimator):
-    """A step that tells the one behind it which columns hold numbers, and lets rows pass."""
+    """A step that tells the next which columns hold numbers, and passes rows on."""
 
     def __init__(self, step, before, told):
         self.step, self.before, self.told = step, before, told
@@ -465,10 +465,10 @@ class _Telling(BaseEstimator):
 
 
 def merge_transformers(pipelines: list, n: int, base: Any = None) -> tuple[list, list]:
-    """Merge the first ``n`` steps of several pipelines, one by one; all went on from ``base``, if there is one.
+    """Merge the first ``n`` steps of several pipelines, one by one; all went on from ``base``, if any.
 
-    With the merged steps comes, for each pipeline and for ``base`` behind these, where the columns that come out of its
-    steps are in what comes out of the merged ones; -1 for one that is none of these, None where all are the same.
+    Also return, for each pipeline and then ``base``, the place of each output column in the merged output, -1 for none;
+    None if all are the same.
     """
     named = named_models(pipelines, base)
     expected = [name for name, _ in pipelines[0].steps]

@@ -1,4 +1,4 @@
-"""Which columns of the rows a parameter names."""
+"""Columns of the rows that a parameter names."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ALLOWED = "a list of places, of names, or of True and False for each column"
 
 
 def check_columns(name: str, columns: Any) -> None:
-    """Raise unless ``columns``, given for the parameter ``name``, is a list of places, of names, or of flags."""
+    """Raise unless ``columns``, given for the parameter ``name``, is a list of places, names or flags."""
     if isinstance(columns, list | tuple):
         for kinds in (bool | np.bool_, Integral, str):
             if all(isinstance(entry, kinds) for entry in columns):
@@ -31,10 +31,10 @@ def check_columns(name: str, columns: Any) -> None:
 
 
 def places_of(name: str, columns: Any, names: np.ndarray) -> np.ndarray:
-    """Places of columns in rows with these ``names``, ascending, each once; raise for one that the rows do not have.
+    """Places of columns in rows with these ``names``, ascending and unique; raise for missing columns.
 
-    The parameter ``name`` has ``columns``, as `check_columns` lets them pass; a name may be a pattern with ``*``, ``?``
-    or ``[...]``.
+    ``columns``, given for the parameter ``name``, must pass `check_columns`. Names may be patterns with ``*``, ``?`` or
+    ``[...]``.
     """
     if len(columns) and all(isinstance(entry, bool | np.bool_) for entry in columns):
         if len(columns) != len(names):
@@ -47,7 +47,7 @@ def places_of(name: str, columns: Any, names: np.ndarray) -> np.ndarray:
 
 
 def numeric_places(positions: Iterable) -> tuple[int, ...]:
-    """Positions of columns as a tuple of int, ascending; raise for what is none."""
+    """Column positions as an ascending tuple of int; raise for invalid ones."""
     given = list(positions)
     if any(not isinstance(place, int | np.integer) or isinstance(place, bool) or place < 0 for place in given):
         raise ValueError(f"positions must be integers that are not negative; got {shown(given)}.")
@@ -55,7 +55,7 @@ def numeric_places(positions: Iterable) -> tuple[int, ...]:
 
 
 def warn_of_sparse_rows(owner: object, consequence: str) -> None:
-    """Tell that ``columns="auto"`` takes no columns of sparse rows, as long as nobody says which are numbers."""
+    """Warn that ``columns="auto"`` takes no columns of sparse rows unless told which are numbers."""
     warnings.warn(
         f"columns='auto' of {type(owner).__name__} takes no columns of sparse rows, which may all be words and "
         f"categories: {consequence}. Name the columns of numbers by columns=[...], or give columns=[] for none.",
@@ -65,11 +65,11 @@ def warn_of_sparse_rows(owner: object, consequence: str) -> None:
 
 
 class ToldNumbers:
-    """Base of what somebody may tell which columns are numbers, and which may say so itself, by ``columns``."""
+    """Base of estimators that are told which columns are numbers, or name them in ``columns``."""
 
     columns: Any
-    _numeric: tuple[int, ...] | None = None  # positions of the columns that are numbers, where somebody has told
-    _told: tuple[int, ...] | None = None  # those that a pipeline has told, for the model that is to begin alone
+    _numeric: tuple[int, ...] | None = None  # positions of the columns that are numbers, if told
+    _told: tuple[int, ...] | None = None  # those told by a pipeline, only for the model about to begin
 
     def set_numeric_columns(self, positions: Iterable[int]) -> Self:
         """State which columns are numbers, before the first rows; ``columns="auto"`` then takes these.
@@ -96,27 +96,27 @@ class ToldNumbers:
             check_columns("columns", self.columns)
 
     def _tell(self, positions):
-        """As `set_numeric_columns`, for the model alone that begins with the next rows."""
+        """Like `set_numeric_columns`, only for the model that begins with the next rows."""
         self._told = numeric_places(positions)
 
     def _heed(self):
-        """Begin a model by what was told for it, or else by what its user has told."""
-        by_user = vars(self).setdefault("_told_by_user", self._numeric)  # which saved models may lack
+        """Begin a model with the columns told for it, or else by its user."""
+        by_user = vars(self).setdefault("_told_by_user", self._numeric)  # older saved models may lack it
         self._numeric, self._told = by_user if self._told is None else self._told, None
 
 
 class OfNumbers(ToldNumbers, CheckedWhenLoaded, OnlineTransformer):
-    """Base of transformers that do something to the columns that are numbers, which ``columns`` names."""
+    """Base of transformers of numeric columns, which ``columns`` names."""
 
     _input_tags = "sparse", "allow_nan"
-    _kept: type  # named tuple of what has been learnt
-    _had = "were numbers"  # what those that `set_numeric_columns` names, or others, did when it was new
+    _kept: type  # named tuple of the state
+    _had = "were numbers"  # what its columns did when it was new, for messages
 
     def _check_state(self, state, begun_with):
-        """Raise for what has been learnt, but for its ``columns``, that does not fit together."""
+        """Raise for inconsistent parts of the state, apart from its ``columns``."""
 
     def _check_whole(self):
-        """Raise for attributes that do not make a transformer together, as those of a damaged file."""
+        """Raise for attributes that do not form a transformer, as from a damaged file."""
         names = parameter_names(type(self))
         check_attributes(self, names)
         if not self.__sklearn_is_fitted__():
@@ -136,7 +136,7 @@ class OfNumbers(ToldNumbers, CheckedWhenLoaded, OnlineTransformer):
         return checked_numbers(self, X, first, allow_sparse=True)
 
     def _places(self, rows):
-        """Places of the columns, for the first rows."""
+        """Places of the columns, given the first rows."""
         self._heed()
         if not isinstance(self.columns, str):
             return places_of("columns", self.columns, names_in(self))
@@ -159,7 +159,7 @@ class OfNumbers(ToldNumbers, CheckedWhenLoaded, OnlineTransformer):
 
 
 def check_kind(name, array, ndim, dtype):
-    """Raise unless it is an array of so many dimensions and of this type."""
+    """Raise unless ``array`` is an array with ``ndim`` dimensions of this type."""
     if not (isinstance(array, np.ndarray) and array.ndim == ndim and np.issubdtype(array.dtype, dtype)):
         raise ValueError(f"{name} is no array of {ndim} dimensions of {dtype.__name__}")
 

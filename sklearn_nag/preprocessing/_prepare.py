@@ -1,4 +1,4 @@
-"""What to make of each column of a table, and why."""
+"""What each column of a table becomes, and why."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from ._text import OnlineTfidf
 from ._words import HashingEncoder, OnlineOneHotEncoder, OnlineOrdinalEncoder
 
 TEXT, LEFT_OUT = "text", "drop"
-BY_NUMBER = "number"  # words and parts of dates, beside the columns of ones and zeros
+BY_NUMBER = "number"  # words and parts of dates as numbers, besides zero-one columns
 KINDS = (NUMBERS, WORDS, DATES, TEXT, LEFT_OUT)
-MOST_WORDS = 100  # columns of ones and zeros that a column of words gets; with more words it is hashed
-MOST_NUMBERS = 2**14  # that words of such a column have
-WORDS_OF_TEXT = 3.0  # words in the mean, from which on an entry is a text
-FEW_ROWS = 50  # with fewer, digits alone do not make a column one of identifiers
-LONGEST_QUANTITY = 1e11  # whole numbers from here on that are all different name rows: 12 digits
-LEAST_READ = 0.99  # of the rows with a value, that make a column one of numbers or dates though others cannot be read
-LEAST_ASKED = 0.6  # of them, where somebody asks for numbers or dates
-LEAST_TOLD = 0.9  # of them, that are told to be numbers where a column holds words
+MOST_WORDS = 100  # zero-one columns for a column of words; with more words, it is hashed
+MOST_NUMBERS = 2**14  # for the words of a hashed column
+WORDS_OF_TEXT = 3.0  # mean number of words from which on entries are texts
+FEW_ROWS = 50  # with fewer, digits alone do not make a column of identifiers
+LONGEST_QUANTITY = 1e11  # whole numbers from here on, with 12 digits, name rows if all differ
+LEAST_READ = 0.99  # of the rows with a value, if others cannot be read: enough for a column of numbers or dates
+LEAST_ASKED = 0.6  # of them, if somebody asks for numbers or dates
+LEAST_TOLD = 0.9  # of them, from which on notes say that most words are numbers
 _NAMES_ROWS = re.compile(r"(?:^|[_\W])(?:id|key|uuid|guid)$|[a-z]I[Dd]$", re.ASCII)
 _LEADING_ZERO = re.compile(r"0\d+")
 _ZERO_FIRST = re.compile(r"\s*0\d")
@@ -46,19 +46,19 @@ _DAYS = (
 )
 _TIMES = "%H:%M", "%H:%M:%S", "%I:%M %p", "%I:%M:%S %p"
 _MONTHS = "%Y-%m", "%m/%Y", "%Y/%m", "%m-%Y", "%b %Y", "%B %Y", "%b-%Y", "%b-%y", "%Y%m"
-# None is ISO 8601, but for its months.
+# None is ISO 8601, except for its months.
 DATE_FORMATS = (None, *_DAYS, *(f"{day} {time}" for time in _TIMES for day in _DAYS), *_TIMES, *_MONTHS)
 _MARKS = (".", None), (".", ","), (",", None), (",", "."), (".", " "), (",", " "), (".", "'")
 NUMBER_FORMATS = tuple(NumberForm(*marks) for marks in _MARKS)
-_GROUPS = re.compile(r"[^.,\d]*[1-9]\d{0,2}[.,]\d{3}[^.,\d]*")  # which may be thousands, or three decimals
+_GROUPS = re.compile(r"[^.,\d]*[1-9]\d{0,2}[.,]\d{3}[^.,\d]*")  # thousands, or three decimals
 IN_DIGITS = "%Y%m%d", "%Y%m"  # days and months that are whole numbers
-EPOCHS = {"seconds": 1.0, "milliseconds": 1e3}  # since 1970, in which times are told
-_YEARS = 1900, 2100  # between which four digits are a year, where nobody has said so
-_SOME = 1000  # words: of more some are looked at first, which half of the rows must have
-_ROUND = 0.2  # of whole numbers that end in 0, twice as many as of names: they are quantities
-_DOUBTFUL = 2030  # a year from here on, of two digits, may have been in the last century
-_FEWEST_MONTHS = 3  # different ones, that make 201001 a month
-_SINCE, _UNTIL = 1e9, 2.1e9  # 2001 and 2036, as seconds: a column between them holds times
+EPOCHS = {"seconds": 1.0, "milliseconds": 1e3}  # units of times since 1970, per second
+_YEARS = 1900, 2100  # four digits between these are a year, even if nobody says so
+_SOME = 1000  # words: with more, some are tried first, which half of the rows must pass
+_ROUND = 0.2  # share of whole numbers that end in 0, twice that of names: from here on, they are quantities
+_DOUBTFUL = 2030  # two-digit years from here on may be in the last century
+_FEWEST_MONTHS = 3  # different ones, for 201001 to be a month
+_SINCE, _UNTIL = 1e9, 2.1e9  # 2001 and 2036 in seconds: a column between them holds times
 _DIGIT = re.compile(r"\d")
 
 
@@ -72,28 +72,28 @@ class Choice(NamedTuple):
     n_rows: int = 0
     form: Any = None  # of words: the `NumberForm` of numbers; the format of dates, None for ISO 8601
     has_times: bool = False  # whether dates have hours
-    has_days: bool = True  # times of the day have none
-    has_others: bool = False  # words that are no numbers or dates, and count as missing
+    has_days: bool = True  # times of day have none
+    has_others: bool = False  # words that are not numbers or dates, and count as missing
 
     @property
     def gaps(self) -> str:
-        """How many values are missing, as notes end with it."""
+        """Number of missing values, as the end of a note."""
         return f"; {self.n_missing} missing ({self.n_missing / self.n_rows:.1%})" if self.n_missing else ""
 
 
 class _Values(NamedTuple):
-    """The values of a column that are not missing, by what they are: formats are those of words alone."""
+    """The non-missing values of a column, by kind; only words have formats."""
 
-    words: dict  # how many rows have each
+    words: dict  # number of rows by word
     numbers: np.ndarray
     dates: np.ndarray
 
 
 def choose(column: Column, asked: str | None = None, least: float = 1.0) -> Choice:
-    """Decide what a column is; raise if it is not what is ``asked``, of `KINDS`.
+    """Decide what a column is; raise if it is not what is ``asked``, one of `KINDS`.
 
-    ``least`` is the share of the rows with a value that must be numbers, or dates, where it holds words: the others
-    are missing.
+    In a column of words, at least the share ``least`` of the rows with a value must be numbers, or dates; others are
+    missing.
     """
     if asked == LEFT_OUT:
         return Choice(LEFT_OUT, "left out, as asked")
@@ -112,12 +112,12 @@ def choose(column: Column, asked: str | None = None, least: float = 1.0) -> Choi
 
 
 def _by_kinds(column, kind, does="keeps them"):
-    """How notes tell to ask for another kind, and what that ``does``."""
+    """Text for notes: how to ask for another kind, and what that ``does``."""
     return f"kinds={{{column.name!r}: {kind!r}}} {does}"
 
 
 def _useless(choice):
-    """The choice for a column that says nothing of a row; None for others."""
+    """The choice for a column that says nothing about a row; None for others."""
     if choice.n_different > 1:
         return None
     why = "one value only" if choice.n_different else "no values"
@@ -127,8 +127,8 @@ def _useless(choice):
 def _of_numbers(column, asked, are_of_words=False, are_amounts=False):
     """The choice for numbers.
 
-    ``are_of_words`` says that the column they are from has the words, too, and ``are_amounts`` that they are written as
-    amounts are, and names of rows are not.
+    With ``are_of_words``, their column has the words, too. With ``are_amounts``, they are written like amounts, unlike
+    names of rows.
     """
     values = column.numbers()
     present = values[~np.isnan(values)]
@@ -136,7 +136,7 @@ def _of_numbers(column, asked, are_of_words=False, are_amounts=False):
     choice = Choice(NUMBERS, "", len(found), len(values) - len(present), len(values))
     are_one, n_words = asked is None and len(found) == 1 and 2.0**53 <= abs(found[0]) < 1e40, 0
     if are_one or asked in (WORDS, TEXT):
-        n_words = len({*column.coded()[1]} - {None})  # floats do not tell large ones apart
+        n_words = len({*column.coded()[1]} - {None})  # floats do not distinguish large ones
     if asked in (WORDS, TEXT):
         return choice._replace(kind=WORDS, note=f"{n_words} words, as asked", n_different=n_words)
     times = _times_in(found)
@@ -164,7 +164,7 @@ def _of_numbers(column, asked, are_of_words=False, are_amounts=False):
 
 
 def _times_in(numbers):
-    """The format of sorted numbers that tell times; None for others."""
+    """The format of sorted numbers that are times; None for others."""
     if len(numbers) < 2:
         return None
     for unit, factor in EPOCHS.items():
@@ -181,7 +181,7 @@ def _times_in(numbers):
 
 
 def _name_rows(numbers, n_different, name, are_times, are_amounts):
-    """Whether numbers are names of rows: whole, and different as names are."""
+    """Whether numbers are names of rows: whole, and as different as names."""
     if not (numbers == np.round(numbers)).all():
         return False
     if _NAMES_ROWS.search(name) and n_different > min(MOST_WORDS, len(numbers) // 2):
@@ -199,7 +199,7 @@ def _name_rows(numbers, n_different, name, are_times, are_amounts):
     if len(numbers) < FEW_ROWS or digits.min() < digits.max():
         return False
     fewest = 5 if n_different == len(numbers) else 7
-    by_chance = 0.1 + 4.0 * 0.3 / np.sqrt(len(numbers))  # a tenth of names, and four standard deviations
+    by_chance = 0.1 + 4.0 * 0.3 / np.sqrt(len(numbers))  # a tenth, as for names, and four standard deviations
     return bool(digits[0] >= fewest and (sizes % 10 == 0).mean() < max(_ROUND, by_chance))  # quantities are rounder
 
 
@@ -212,7 +212,7 @@ def _of_dates(column):
 
 
 def _counts(column):
-    """How many rows have each word, and None."""
+    """Number of rows with each word, and with None."""
     codes, words = column.coded()
     counts: Counter = Counter()
     for word, times in zip(words, np.bincount(codes, minlength=len(words)).tolist()):
@@ -221,19 +221,19 @@ def _counts(column):
 
 
 def _not_missing(counts):
-    """The words that may be numbers or dates, with their counts."""
+    """Words that may be numbers or dates, with their counts."""
     return {word: counts[word] for word in counts if word is not None and not is_missing_word(word)}
 
 
 def _values_in(column, words):
-    """What stands in a column, whose ``words``, with numbers and dates among them, are counted."""
+    """Values of a column, whose ``words``, including its numbers and dates, have been counted."""
     numbers, dates = np.empty(0), np.empty(0, dtype="datetime64[us]")
     parts = {part.kind: part for _, part in column.apart()}
     if parts.keys() & {NUMBERS, DATES}:
         words = Counter(_not_missing(_counts(parts[WORDS])) if WORDS in parts else {})
     if NUMBERS in parts:
         numbers = parts[NUMBERS].numbers()
-        words.update(map(str, numbers[np.isinf(numbers)].tolist()))  # which cannot be read
+        words.update(map(str, numbers[np.isinf(numbers)].tolist()))  # cannot be read
         numbers = numbers[np.isfinite(numbers)]
     if DATES in parts:
         dates = parts[DATES].dates()
@@ -264,7 +264,7 @@ def _of_words(column, asked, least):
         some = found._replace(words=_some(found.words))
         ways = [read_as for read_as in ways if read_as(column, some, of_values, asked, 0.5) is not None]
         if asked == DATES and len(found.numbers) > (1.0 - LEAST_READ) * (n - n_none):
-            ways = []  # which numbers are days, nobody says
+            ways = []  # nobody says which numbers are days
         made = [read_as(column, found, of_values, asked, LEAST_ASKED) for read_as in ways]
         if any(made):
             return min(filter(None, made), key=lambda choice: choice.n_missing)
@@ -288,7 +288,7 @@ def _of_words(column, asked, least):
 
 
 def _some(counts):
-    """Fewer of many words, in about as many rows, as it takes long to find that most of all are no numbers or dates."""
+    """Fewer of many words, for about as many rows: to try all takes long if most are no numbers or dates."""
     if len(counts) <= _SOME:
         return counts
     words = Counter(counts).most_common()
@@ -298,7 +298,7 @@ def _some(counts):
 
 
 def _share_of_numbers(column, values):
-    """What notes say of words of which most are numbers."""
+    """Text for notes on words of which most are numbers."""
     if beside_numbers(_some(values), 0.5) is None or not (others := beside_numbers(values, LEAST_TOLD)):
         return ""
     share = 1.0 - sum(values[word] for word in others) / sum(values.values())
@@ -307,15 +307,15 @@ def _share_of_numbers(column, values):
 
 
 def _as_quantities(column, values, choice, asked, least):
-    """The choice for words that are numbers with one unit, but for few of them, or None."""
+    """The choice for words that are numbers of one unit, except for a few; otherwise None."""
     how = _unit_among(values.words, asked, len(values.numbers))
     return None if how is None else _as_numbers(column, values, choice, asked, least, how)
 
 
 def _unit_among(counts, asked=None, n_numbers=0):
-    """What is behind most numbers, a unit or a magnitude, as a parameter of `NumberForm`; or None.
+    """The unit or magnitude after most numbers, as a parameter of `NumberForm`; or None.
 
-    ``n_numbers`` more rows have numbers with nothing behind them.
+    Another ``n_numbers`` rows have bare numbers.
     """
     units: Counter = Counter()
     for word, times in counts.items():
@@ -335,15 +335,15 @@ def _unit_among(counts, asked=None, n_numbers=0):
 
 
 def _is_amount(word):
-    """Whether a word ends in a magnitude and has decimals or a currency, as codes have not."""
+    """Whether a word ends in a magnitude, and has decimals or a currency, unlike codes."""
     return unit_of(word) in MAGNITUDES and ("." in word or "," in word or mark_of(word) != "no mark")
 
 
 def _as_numbers(column, values, choice, asked, least, how=None):
-    """The choice for words that are numbers, and numbers beside them, but for few others, or None."""
+    """The choice for words that are numbers, possibly mixed with numbers, except for a few; otherwise None."""
     counts = Counter(values.words)
     if len(values.dates):
-        counts[as_word(values.dates[0])] += len(values.dates)  # it stands for all of them
+        counts[as_word(values.dates[0])] += len(values.dates)  # one for all of them
     if asked is None and _are_codes(counts):
         return None
     forms = [form._replace(**how or {}) for form in NUMBER_FORMATS]
@@ -372,9 +372,9 @@ def _as_numbers(column, values, choice, asked, least, how=None):
 
 
 def beside_numbers(counts, least=LEAST_READ):
-    """Words that are no numbers, or None unless those in nearly all rows are, written alike, and no codes.
+    """Words that are no numbers; None unless nearly all rows have numbers, written alike and no codes.
 
-    ``counts`` is a dict of how many rows have each word, ``least`` the share of them that must be numbers.
+    ``counts`` maps words to numbers of rows; ``least`` is the share that must have numbers.
     """
     for how in () if _are_codes(counts) else ({}, _unit_among(counts)):
         forms = [] if how is None else [form._replace(**how) for form in NUMBER_FORMATS]
@@ -385,13 +385,13 @@ def beside_numbers(counts, least=LEAST_READ):
 
 
 def are_days(numbers):
-    """Whether numbers tell days or months, as 20230228 and 202302 do."""
+    """Whether numbers are days or months, such as 20230228 and 202302."""
     form = _times_in(np.unique(numbers[~np.isnan(numbers)]))
     return form is not None and form not in EPOCHS
 
 
 def _are_codes(words):
-    """Whether zeros at the beginning belong to the words."""
+    """Whether leading zeros belong to the words."""
     return any(_LEADING_ZERO.fullmatch(word) for word in words)
 
 
@@ -405,7 +405,7 @@ def _is_plain(word):
 
 
 def _finite(word, form):
-    """A word as a number; ValueError where it is none, or infinite."""
+    """A word as a number; raise ValueError if it is not one, or infinite."""
     number = read_number(word, form)
     if number is None or not np.isfinite(number):
         raise ValueError(word)
@@ -413,7 +413,7 @@ def _finite(word, form):
 
 
 def _other_form(numbers, form):
-    """What notes say of numbers whose thousands may be decimals or decimals thousands; None for others."""
+    """Text for notes on numbers whose marks may be for thousands or decimals; None for others."""
     mark = form.thousands or form.decimal
     with_mark = [word for word in numbers if mark in word]
     if mark not in (".", ",") or not with_mark or not all(map(_GROUPS.fullmatch, with_mark)):
@@ -425,11 +425,11 @@ def _other_form(numbers, form):
 
 
 def _best(counts, forms, read, least, n_more=0, n_unread=0):
-    """The format by which most rows can be read, with what `_read` makes of them."""
+    """The format that reads most rows, with the result of `_read`."""
     best = None, None, []
     for form in forms:
         found, others = _read(counts, partial(read, form=form), least, n_more, n_unread)
-        if found is not None and not any(map(_DIGIT.search, others)):  # others that no format reads
+        if found is not None and not any(map(_DIGIT.search, others)):  # no format reads the others
             return form, found, others
         n_others = sum(counts[word] for word in others)
         if found is not None and (best[1] is None or n_others < sum(counts[word] for word in best[2])):
@@ -438,9 +438,9 @@ def _best(counts, forms, read, least, n_more=0, n_unread=0):
 
 
 def _read(counts, read, least, n_more=0, n_unread=0):
-    """What ``read`` makes of words, and a list of others, if these are in few rows; else (None, []).
+    """What ``read`` makes of words, and a list of other words, if few rows have them; otherwise (None, []).
 
-    So many more rows have values that are no words: ``n_more`` that need not be read, ``n_unread`` that cannot be.
+    More rows have values that are not words: ``n_more`` need not be read, ``n_unread`` cannot be.
     """
     n_rows, n_others = sum(counts.values()) + n_more + n_unread, n_unread
     found, others = {}, []
@@ -458,7 +458,7 @@ def _read(counts, read, least, n_more=0, n_unread=0):
 
 
 def _said_of(others, counts):
-    """What notes say of words that cannot be read."""
+    """Text for notes on words that cannot be read."""
     if not others:
         return ""
     n = sum(counts[word] for word in others)
@@ -466,7 +466,7 @@ def _said_of(others, counts):
 
 
 def _as_dates(column, values, choice, asked, least):
-    """The choice for words that are dates, and dates beside them, but for few others, or None."""
+    """The choice for words that are dates, possibly mixed with dates, except for a few; otherwise None."""
     counts, n_dates, n_numbers = values.words, len(values.dates), len(values.numbers)
     if asked == DATES and n_numbers and not (counts or n_dates):
         return _as_numbers(column, values, choice, asked, least)
@@ -498,13 +498,13 @@ def _as_dates(column, values, choice, asked, least):
 
 
 def _are_years(dates):
-    """Whether years may be such: four digits before a hyphen may be anything."""
+    """Whether years are plausible: four digits before a hyphen may be anything."""
     first, last = _YEARS
     return all(first <= date.year <= last for date in dates.values())
 
 
 def _may_be_dates(counts, least, n_dates, n_numbers):
-    """Whether words have digits, and marks beside them, as dates in words do."""
+    """Whether words have digits and marks, like dates."""
 
     def read(word):
         if not (_DIGIT.search(word) and any(mark in word for mark in "-/.: ")):
@@ -514,7 +514,7 @@ def _may_be_dates(counts, least, n_dates, n_numbers):
 
 
 def _all_dates(words, form):
-    """The words as dates, or None where one is none."""
+    """The words as dates, or None if one is not a date."""
     try:
         return [read_date(word, form) for word in words]
     except ValueError:
@@ -674,7 +674,7 @@ def prepare(
 
 
 def _made(choice):
-    """What is made of a column, in words, and the groups whose transformers it shares."""
+    """How a column is encoded, as text, and the groups whose transformers it shares."""
     kind = choice.kind
     if kind == LEFT_OUT:
         return "", []
@@ -696,7 +696,7 @@ def _made(choice):
 
 
 def _by_number(groups):
-    """Further groups of a column, for a learner that cuts numbers."""
+    """Additional groups of a column, for a learner that cuts numbers."""
     if groups and groups[0][0] == WORDS:
         return [(BY_NUMBER, WORDS, groups[0][1] or MOST_NUMBERS)]
     return [(BY_NUMBER, *group) for group in groups if group[0] == DATES and group[-1] != ("days",)]

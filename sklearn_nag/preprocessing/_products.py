@@ -1,4 +1,4 @@
-"""Deviations from running means, within bounds, with squares and products."""
+"""Bounded or unbounded deviations from running means, with squares and products."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from ._interactions import named_product
 from ._numpy_rows import LARGEST
 from ._places import Columns, OfNumbers
 
-NARROW = 2**10  # columns up to which sparse rows come out dense, as learners are many times faster with these
+NARROW = 2**10  # columns up to which sparse rows come out dense: learners are many times faster with these
 STEP, MOST_POWER = 64, 960  # units are powers of 2^64, up to 2^960
-FARTHEST = 2.0**500  # units that a deviation counts as at most; squares of these are finite
+FARTHEST = 2.0**500  # cap on a deviation, in units; its square is finite
 
 
 class Centre(NamedTuple):
-    """What the rows have shown so far of the columns that are multiplied.
+    """What the rows have shown so far of the multiplied columns.
 
     Attributes
     ----------
     columns : ndarray of int
         Their places, ascending.
     known : Means
-        Of these columns.
+        Their means.
     spread : Means
-        Of the sizes of their deviations, each from the mean up to its row.
+        Means of the sizes of their deviations, each from the mean up to its row.
     unit : ndarray of shape (n_columns,)
-        Powers of two in which products have their deviations, 0 where there has been none, or none is multiplied so.
+        Units of deviations in products, powers of two; 0 without deviations so far, or if products use no units.
     """
 
     columns: np.ndarray
@@ -102,7 +102,7 @@ class OnlineProducts(OfNumbers):
 
     _kept = Centre
     _had = "were multiplied"
-    _free = "columns", "products", "bounded"  # it goes by those that it was begun with
+    _free = "columns", "products", "bounded"  # the values at the beginning apply
 
     def __init__(self, columns: Columns | Literal["auto"] = "auto", *, products: bool = True, bounded: bool = False):
         self.columns = columns
@@ -133,7 +133,7 @@ class OnlineProducts(OfNumbers):
         return self._columns_out(state, rows, values, whole, means, state.spread.values())
 
     def _columns_out(self, state, rows, values, whole, means, sizes):
-        """Rows as they come out; ``whole`` are the ``values`` that are multiplied without gaps."""
+        """Output rows; ``whole`` are the multiplied ``values`` without gaps."""
         n_features = rows.shape[1]
         rows = filled(rows, state.columns, values, whole[np.isnan(values).any(axis=1)])
         width = n_features + self._width(state)
@@ -145,7 +145,7 @@ class OnlineProducts(OfNumbers):
         return out
 
     def _beside(self, state, whole, means, sizes, out=None):
-        """What is put beside rows: a new array, or ``out``, which is filled."""
+        """Added columns: a new array, or ``out``, which is filled."""
         out = np.empty((len(whole), self._width(state))) if out is None else out
         deviations = _less(whole, means)
         unit = sizes if self._begun_with["bounded"] else state.unit
@@ -159,11 +159,11 @@ class OnlineProducts(OfNumbers):
         return out
 
     def _effect(self, values):
-        """What is put beside rows that have these ``values`` in the columns that are multiplied."""
+        """Added columns of rows with these ``values`` in the multiplied columns."""
         return self._beside(self._state, values, self.means_, self.spreads_)
 
     def _width(self, state):
-        """How many columns are put beside."""
+        """Number of added columns."""
         return self._factors(state).shape[1] + (len(state.columns) if self._begun_with["bounded"] else 0)
 
     def _factors(self, state):
@@ -190,7 +190,7 @@ class OnlineProducts(OfNumbers):
         return [*names, *(named_product(own[pair]) for pair in self._factors(state).T)]
 
     def _merged(self, transformers, base=None):
-        """With means between theirs, as a learner behind has learnt with these, and learners are averaged, too."""
+        """Merge with means between theirs: learners after them were trained on these, and are averaged, too."""
         merged = super()._merged(transformers)
         if base is not None:
             states, start = [transformer._state for transformer in transformers], base._state
@@ -225,17 +225,17 @@ class OnlineProducts(OfNumbers):
 
 
 def _followed(known, values):
-    """What is known after some values, these without gaps, and the means up to each of them."""
-    between = np.full((2 * len(values), values.shape[1]), np.nan)  # where a gap comes after each
+    """The state after some values, these without gaps, and the means up to each."""
+    between = np.full((2 * len(values), values.shape[1]), np.nan)  # with a gap after each
     between[::2] = values
     known, between = known.learn_and_fill(between, False)
     return known, between[::2], between[1::2]
 
 
 def _units(unit, deviations):
-    """Units of products: that of a column is the power of 2^`STEP` nearest to its first deviation, mostly 1.
+    """Units of products: for a column, the power of 2^`STEP` nearest to its first deviation, mostly 1.
 
-    So shards that see a column deviate only after they have parted come to one unit as well, and can be merged.
+    So shards that see a column deviate only after parting mostly have one unit, too, and can be merged.
     """
     first = deviations[np.argmax(deviations != 0.0, axis=0), np.arange(deviations.shape[1])]
     power = (np.frexp(first)[1] - 1 + STEP // 2) // STEP * STEP
@@ -251,5 +251,5 @@ def _less(values, means):
 
 @lru_cache(maxsize=16)
 def pairs(n_columns):
-    """Pairs of columns, each with itself, too, as an array of shape (2, n_pairs)."""
+    """Pairs of columns, including each with itself, as an array of shape (2, n_pairs)."""
     return np.stack(np.triu_indices(n_columns)).astype(np.intp)

@@ -1,4 +1,4 @@
-"""What a transformer, of this package or another, does in a stream: whether it can, how it learns, how it is undone."""
+"""Transformers of any package in a stream: whether they can learn, how they do, how it is undone."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from ._base import merged
 
 
 def is_left_out(step: Any) -> bool:
-    """Whether rows pass a step as they are, or do not pass it."""
+    """Whether a step passes rows on unchanged, or drops them."""
     return step is None or (isinstance(step, str) and step in ("passthrough", "drop"))
 
 
 def learns(step: Any) -> bool:
-    """Whether a step learns from batches; some have ``partial_fit`` and nothing to learn."""
+    """Whether a step learns from batches; some have ``partial_fit`` but nothing to learn."""
     if not hasattr(step, "partial_fit") or isinstance(step, FrozenEstimator):
         return False
     return hasattr(step, "learn_transform") or not hasattr(step, "__sklearn_tags__") or get_tags(step).requires_fit
 
 
 def check_is_step(name: str, step: Any, is_last: bool = False) -> None:
-    """Raise TypeError for what is no estimator and, before the last step, for what does not transform rows."""
+    """Raise TypeError for non-estimators and, before the last step, for steps without ``transform``."""
     if isinstance(step, type):
         raise TypeError(f"the step {name!r} is the class {step.__name__}; it must be an estimator, {step.__name__}().")
     can_learn = hasattr(step, "fit") or hasattr(step, "partial_fit")
@@ -45,7 +45,7 @@ def check_is_step(name: str, step: Any, is_last: bool = False) -> None:
 
 
 def check_step(name: str, step: Any) -> None:
-    """Raise TypeError for a step that can neither learn from batches nor transform rows without having learnt."""
+    """Raise TypeError for steps that can neither learn from batches nor transform without learning."""
     check_is_step(name, step)
     if learns(step):
         return
@@ -60,7 +60,7 @@ def check_step(name: str, step: Any) -> None:
 
 
 def is_by_row(step: Any) -> bool:
-    """Whether what a step makes of rows that it learns does not depend on how they are cut into batches."""
+    """Whether a step's output for rows that it learns is independent of their cuts into batches."""
     if not learns(step):
         return True
     if not hasattr(step, "learn_transform"):
@@ -69,16 +69,16 @@ def is_by_row(step: Any) -> bool:
 
 
 def transformed(steps: Iterable, X: Any) -> Any:
-    """Rows as these steps, one after another, transform them."""
+    """Rows transformed by these steps, one after another."""
     for step in steps:
         X = X if is_left_out(step) else step.transform(X)
     return X
 
 
 def learn_step(step: Any, X: Any, y: Any = None, params: dict | None = None) -> Any:
-    """Let a step learn rows, if it can, and transform them: each by the rows up to it, or by all of the batch.
+    """Let a step learn rows, if it can, and transform them: each by the rows up to it, or by the batch.
 
-    ``params`` go to ``partial_fit``; those that have ``learn_transform`` take none.
+    ``params`` go to ``partial_fit``; steps with ``learn_transform`` take none.
     """
     if is_left_out(step):
         return X
@@ -92,7 +92,7 @@ def learn_step(step: Any, X: Any, y: Any = None, params: dict | None = None) -> 
 
 
 def routed(step: Any, weight: Any) -> dict:
-    """Weights for ``partial_fit`` of a transformer that requests them, where scikit-learn routes metadata."""
+    """Weights for ``partial_fit`` of a transformer that requests them, if scikit-learn routes metadata."""
     is_routed = weight is not None and get_config()["enable_metadata_routing"]
     if not (is_routed and learns(step)) or hasattr(step, "learn_transform"):
         return {}
@@ -102,11 +102,11 @@ def routed(step: Any, weight: Any) -> dict:
 
 
 def kept(step: Any, refits: bool = False) -> list[tuple[Any, dict]]:
-    """A step, and those that it is made of, each with the attributes by which it can be made again what it is now.
+    """A step and its parts, each with the attributes that restore its present state.
 
     Transformers of this package replace what they know, so their attributes are enough; its learners undo their own
-    calls. Of others, which may change arrays in place, all but parameters is copied. With ``refits`` also of those that
-    cannot go on, as they are about to be fitted anew.
+    calls. Others may change arrays in place, so all except parameters is copied. With ``refits``, this includes steps
+    that cannot go on, because they are about to be fitted anew.
     """
     if is_left_out(step) or isinstance(step, FrozenEstimator) or not (refits or learns(step)):
         return []
@@ -118,7 +118,7 @@ def kept(step: Any, refits: bool = False) -> list[tuple[Any, dict]]:
     parts = list(_within(params))
     try:
         known = copy.deepcopy(vars(step), {id(p): p for p in params + parts if not isinstance(p, list)})
-    except Exception:  # of what cannot be copied, such as a lock
+    except Exception:  # what cannot be copied, such as a lock
         known = vars(step).copy()
     return [(step, known), *(pair for part in parts for pair in kept(part, refits))]
 
@@ -134,7 +134,7 @@ def _within(values):
 
 @contextmanager
 def undone_on_error(steps: Iterable, refits: bool = False) -> Iterator[list]:
-    """A ``with`` block that, where it raises, makes steps what they were, after calls that it lists; see `kept`."""
+    """A ``with`` block that restores steps if it raises, after calling the functions in its list; see `kept`."""
     before, told = [pair for step in steps for pair in kept(step, refits)], []  # type: ignore[var-annotated]
     try:
         yield told
@@ -147,7 +147,7 @@ def undone_on_error(steps: Iterable, refits: bool = False) -> Iterator[list]:
 
 
 def numeric_outputs(steps: Iterable) -> np.ndarray | None:
-    """Places of the columns behind some steps that hold numbers, not words or marks; None where no step tells."""
+    """Places of columns after some steps that hold numbers, not words or marks; None if no step tells."""
     numeric = None
     for step in steps:
         if not (is_left_out(step) or isinstance(step, OneToOneFeatureMixin)):
@@ -156,10 +156,10 @@ def numeric_outputs(steps: Iterable) -> np.ndarray | None:
 
 
 def tell_numeric(step: Any, before: Iterable, refits: bool = False) -> Callable[[], None]:
-    """Tell a step, before its first rows, which of its columns hold numbers, if it wants to know.
+    """Tell a step with ``set_numeric_columns``, before its first rows, which of its columns hold numbers.
 
-    That is if it has ``set_numeric_columns``, which takes places of columns. One that has learnt is told only if it
-    ``refits``. The steps ``before`` it have learnt. What is returned makes the step again what it was.
+    A step that has learnt is told only if it ``refits``. The steps ``before`` it must have learnt. Return a function
+    that restores the step.
     """
     wants = hasattr(step, "set_numeric_columns") and not isinstance(step, FrozenEstimator)
     is_told = wants and (refits or _knows_nothing(step))
@@ -188,7 +188,7 @@ def _knows_nothing(step):
 
 
 def merge_steps(name: str, steps: list, base: Any = None) -> Any:
-    """One step of those that several pipelines have in one place; all went on from ``base``, if there is one."""
+    """One step from those in one place of several pipelines; all went on from ``base``, if any."""
     first = steps[0]
     if hasattr(first, "_parts"):
         try:
@@ -208,5 +208,5 @@ def merge_steps(name: str, steps: list, base: Any = None) -> Any:
 
 
 def places_in(step: Any, merged_step: Any) -> Any:
-    """As ``_places_in`` of a transformer of this package; None for others, whose columns stay where they are."""
+    """``_places_in`` for transformers of this package; None for others, whose columns stay in place."""
     return step._places_in(merged_step) if hasattr(step, "_parts") else None

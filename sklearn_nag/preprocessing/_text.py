@@ -1,4 +1,4 @@
-"""Texts in a stream: hashed words and pairs, weighed by how many documents so far have them."""
+"""Texts in a stream: hashed words and pairs, weighted by the documents so far that have them."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from ._words import added_up, counted_since, encoded, hasher, names_of_places
 
 
 class Documents(NamedTuple):
-    """How many documents there were, and had each hashed word; and how often words have come."""
+    """Number of documents, number of documents with each hashed word, and counts of words."""
 
     n: int
     counts: np.ndarray
-    words: dict = {}  # as far as they are remembered; no dict of a state changes
+    words: dict = {}  # as far as remembered; the dict of a state never changes
 
 
 class Texts(NamedTuple):
-    """Words of texts, and how often each hashed one is in each of them."""
+    """Words of texts, and how often each hashed word occurs in each text."""
 
     words: list
     hashed: sparse.csr_array
@@ -139,11 +139,11 @@ class OnlineTfidf(OnlineTransformer):
             lowercase=self.lowercase, stop_words=self.stop_words, strip_accents=self.strip_accents,
         )  # fmt: skip
         if first:
-            vectorizer.fit(texts)  # which checks its parameters
+            vectorizer.fit(texts)  # checks its parameters
             self.n_features_in_ = 1
             vars(self).pop("feature_names_in_", None)
         if hasattr(X, "columns"):
-            table_in(self, X, first)  # which knows names
+            table_in(self, X, first)  # knows names
         analyze = vectorizer.build_analyzer()
         made = [analyze(text) for text in texts]
         try:
@@ -153,7 +153,7 @@ class OnlineTfidf(OnlineTransformer):
             raise TypeError("analyzer must return a list of str for a text.") from error
 
     def _hashed(self, words):
-        """How often each hashed word is in each list of words."""
+        """Counts of each hashed word in each list of words."""
         to_columns = hasher(self.n_features)
         try:
             return sparse.csr_array(to_columns.transform(words))
@@ -169,7 +169,8 @@ class OnlineTfidf(OnlineTransformer):
         after = Documents(state.n + rows.shape[0], counts, _counted(state.words, words, int(self.max_names)))
         if not transform:
             return after, None
-        # How many documents of the batch, up to its own, have the word of an entry: its rank among those of its column.
+        # Number of documents of the batch, up to its own, with the word of an entry: the entry's rank within its
+        # column.
         order = np.argsort(rows.indices, kind="stable")
         columns = rows.indices[order]
         begins = np.flatnonzero(np.diff(columns, prepend=-1))
@@ -229,7 +230,7 @@ class OnlineTfidf(OnlineTransformer):
 
 
 def _counted(known, texts, n):
-    """How often words have come, after more texts: of more than ``2 * n``, those seen most stay."""
+    """Counts of words after more texts; beyond ``2 * n`` words, only the most frequent stay."""
     if n == 0:
         return known
     known = Counter(known)
@@ -241,7 +242,7 @@ def _counted(known, texts, n):
 
 
 def _most(counts, n):
-    """The ``n`` most frequent words; of equal ones the first."""
+    """The ``n`` most frequent words; the first ones among equals."""
     return dict(sorted(counts.items(), key=itemgetter(1), reverse=True)[:n])
 
 
@@ -250,7 +251,7 @@ def _idf(n, counts):
 
 
 def _texts(X):
-    """Texts of a list or a column; missing ones are empty."""
+    """Texts of a list or a column; missing ones become empty."""
     if isinstance(X, str):
         raise ValueError("Iterable over raw text documents expected, string object received.")
     if sparse.issparse(X):
@@ -262,7 +263,7 @@ def _texts(X):
             raise ValueError(f"X has {len(columns)} columns; texts are one column: give each its own OnlineTfidf.")
         texts = columns[0].words().tolist()
     else:
-        as_list = getattr(X, "to_list", getattr(X, "to_pylist", None))  # the latter of Arrow
+        as_list = getattr(X, "to_list", getattr(X, "to_pylist", None))  # to_pylist is Arrow's
         rows = list(X) if as_list is None else as_list()
         if any(isinstance(row, list | tuple) for row in rows):
             return _texts(read_table(rows))

@@ -1,4 +1,4 @@
-"""Words as columns of ones: by a vocabulary that grows up to a limit, or by hashing."""
+"""Words as one-hot columns: by a vocabulary that grows up to a limit, or by hashing."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from ..estimators._parameters import InvalidParameterError, check_flag, check_nu
 from ._base import OnlineTransformer, in_columns, names_in, table_in
 from ._frames import WORDS
 
-MISSING, OTHER = "(missing)", "(other)"  # how names of columns call a missing word, and those without a column
-_HALVES = "surrogatepass"  # of errors in what is encoded
-_NONE = "\ud800"  # stands for a missing word; no text in UTF-8 has it, and files of skops have no None among the keys
+MISSING, OTHER = "(missing)", "(other)"  # column names for a missing word, and for words without a column
+_HALVES = "surrogatepass"  # error handler for encoding
+_NONE = "\ud800"  # stands for a missing word: no UTF-8 text has it, and skops files have no None among keys
 
 
 class Coded(NamedTuple):
     """Words by number."""
 
-    codes: list  # of each column: an array with a number for each row
-    words: list  # of each column: what its numbers stand for, all of which are there; a missing word is `_NONE`
+    codes: list  # per column: an array with a number for each row
+    words: list  # per column: the word of each number, all of which occur; `_NONE` is a missing word
     n_rows: int
 
     def not_in(self, i, known):
-        """New words of a column, each once, in the order in which rows have them."""
+        """New words of a column, each once, in row order."""
         is_new = np.array([word not in known for word in self.words[i]], dtype=bool)
         if not is_new.any():
             return []
@@ -36,7 +36,7 @@ class Coded(NamedTuple):
 
 
 class _OfWords(OnlineTransformer):
-    """Base of the encoders of words: rows are `Coded`."""
+    """Base of the encoders of words, whose rows are `Coded`."""
 
     _reads = frozenset((WORDS,))
     _takes_tables = (WORDS,)
@@ -58,13 +58,13 @@ class _OfWords(OnlineTransformer):
 
 
 class Vocabulary(NamedTuple):
-    """The words of each column, in the order in which they came."""
+    """The words of each column, in order of appearance."""
 
     places: tuple[dict[str, int], ...]
 
 
 class _OfVocabulary(_OfWords):
-    """Base of the encoders that know words by number, up to a limit."""
+    """Base of the encoders that number words, up to a limit."""
 
     _state: Vocabulary
     max_categories: int
@@ -87,7 +87,7 @@ class _OfVocabulary(_OfWords):
         return state, self._transform_rows(state, rows) if transform else None
 
     def _numbers(self, state, rows, of_others):
-        """Number of each word; the others of each column have that ``of_others``."""
+        """Number of each word; other words get the number of their column in ``of_others``."""
         out = np.empty((rows.n_rows, len(rows.words)), dtype=np.int32)
         for i, (known, other) in enumerate(zip(state.places, of_others)):
             out[:, i] = np.array([known.get(word, other) for word in rows.words[i]], dtype=np.int32).take(rows.codes[i])
@@ -264,7 +264,7 @@ class OnlineOrdinalEncoder(_OfVocabulary):
 
 
 class Remembered(NamedTuple):
-    """How often words of each column have come, as far as remembered."""
+    """Counts of the words of each column, as far as remembered."""
 
     counts: tuple[dict[str, int], ...]
 
@@ -341,7 +341,7 @@ class HashingEncoder(_OfWords):
 
 
 def hashed_rows(rows: Coded, names: list, n_features: int) -> sparse.csr_array:
-    """Words as columns of ones and zeros: each, with the name of its column, leads to one of ``n_features``."""
+    """Words as zero-one columns: each word, with its column's name, leads to one of ``n_features``."""
     hashed = _hashed([(name, word) for name, words in zip(names, rows.words) for word in words], n_features)
     columns = np.empty((rows.n_rows, len(rows.words)), dtype=np.int32)
     first = 0
@@ -355,7 +355,7 @@ def hashed_rows(rows: Coded, names: list, n_features: int) -> sparse.csr_array:
 
 
 def _hashed(keys, n_features):
-    """Columns that pairs of a column's name and a word lead to."""
+    """Columns for pairs of a column name and a word."""
     if not keys:
         return np.empty(0, dtype=np.int32)
     words = [[hashed_word(str(name), None if word == _NONE else word)] for name, word in keys]
@@ -363,7 +363,7 @@ def _hashed(keys, n_features):
 
 
 def added_up(parts):
-    """Counts of words in several parts together."""
+    """Sum of the word counts in several parts."""
     total: Counter = Counter()
     for counts in parts:
         total.update(counts)
@@ -371,17 +371,17 @@ def added_up(parts):
 
 
 def counted_since(counts, before):
-    """Counts without those of before."""
+    """Counts minus those from before."""
     return dict(Counter(counts) - Counter(before))
 
 
 def hasher(n_features):
-    """What leads words to so many columns."""
+    """What maps words to ``n_features`` columns."""
     return FeatureHasher(int(n_features), input_type="string", alternate_sign=False)
 
 
 def names_of_places(name, n_places, places, words):
-    """Names of so many columns, by the words that lead there, or by ``name`` and number where none does."""
+    """Names of ``n_places`` columns, by the words that lead there, or by ``name`` and number."""
     out = [f"{name}{place}" for place in range(n_places)]
     of_place: dict[int, list[str]] = {}
     for place, word in zip(places.tolist(), words):
@@ -392,7 +392,7 @@ def names_of_places(name, n_places, places, words):
 
 
 def remembered(counts: tuple, rows: Coded, n: int) -> tuple:
-    """Counts of words after more rows: of more than ``2 * n``, the ``n`` seen most stay."""
+    """Counts of words after more rows; beyond ``2 * n`` words, the ``n`` most frequent stay."""
     if n == 0:
         return counts
     counts = tuple(of_column.copy() for of_column in counts)
@@ -414,13 +414,13 @@ def remembered(counts: tuple, rows: Coded, n: int) -> tuple:
 
 
 def _by_count(counts):
-    """Numbers of columns and words, the most frequent ones first, then by column and alphabet."""
+    """Pairs of column number and word, the most frequent first, then by column and alphabet."""
     keys = [(i, word) for i, of_column in enumerate(counts) for word in of_column]
     return sorted(keys, key=lambda key: (-counts[key[0]][key[1]], *key))
 
 
 def _seen_most(counts, n):
-    """The ``n`` words that have come most often."""
+    """The ``n`` most frequent words."""
     kept: tuple[dict, ...] = tuple({} for _ in counts)
     for i, word in _by_count(counts)[:n]:
         kept[i][word] = counts[i][word]
@@ -428,21 +428,21 @@ def _seen_most(counts, n):
 
 
 def _shown(word):
-    """A word as names of columns have it; in quotes if others are called so."""
+    """A word as shown in column names; quoted if it could be mistaken for a special name."""
     if word in (MISSING, OTHER) or word.startswith(("(free ", "'(")):
         return repr(word)
     return MISSING if word == _NONE else word
 
 
 def hashed_word(name: str, word: str | None) -> str | bytes:
-    """What is hashed for a word, None if it is missing, in a column: another thing for each.
+    """What is hashed for a word in a column, None for a missing word; different for each.
 
-    The name alone stands for a missing word. Where it has "=" itself, a byte that no text in UTF-8 has ends it.
+    For a missing word, it is the name alone. A byte that no UTF-8 text has ends a name that contains "=".
     """
     rest = "" if word is None else f"={word}"
     return encoded(f"{name}{rest}") if "=" not in name else name.encode() + b"\xff" + rest.encode(errors=_HALVES)
 
 
 def encoded(text: str) -> str | bytes:
-    """What to hash for a text: bytes if it has halves of characters, as names of files may."""
+    """What to hash for a text: bytes if it may have lone surrogates, as file names may."""
     return text if text.isascii() else text.encode(errors=_HALVES)

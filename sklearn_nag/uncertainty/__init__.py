@@ -1,7 +1,7 @@
-"""How sure a model may be, from the errors that it made on rows before it learnt them: arrays in, arrays out.
+"""How certain a model may be, from its errors on rows before it learnt them: arrays in, arrays out.
 
-Nothing here knows an estimator, a kernel's state or a feature. What is kept is a named tuple of small arrays that is
-never changed in place: whoever learns makes another one.
+Nothing here knows estimators, kernel states or features. What is known is a named tuple of small arrays, never changed
+in place: learning makes a new one.
 """
 
 from . import alarm, probabilities, quantiles
@@ -12,6 +12,6 @@ __all__ = ["Probabilities", "Quantiles", "alarm", "merge", "probabilities", "qua
 
 
 def merge(parts, base=None):
-    """What several models know of their errors, as one; those of ``base``, which all went on from, count once."""
+    """What several models know of their errors, as one; what their common ``base`` knew counts once."""
     of_one_kind = quantiles if isinstance(parts[0], Quantiles) else probabilities
     return of_one_kind.merge(parts, base)

@@ -1,4 +1,4 @@
-"""Loops of `quantiles`, `alarm` and `probabilities`, compiled: no sum is reordered."""
+"""Compiled loops of `quantiles`, `alarm` and `probabilities`; no sum is reordered."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ _calibrate = strict_slow(probabilities.learn_rows)
 
 @entry
 def watch(losses, patience, table, sounds):
-    """As `alarm.learn_rows`."""
+    """Compiled `alarm.learn_rows`."""
     _watch(losses, patience, table, sounds)
 
 
 @entry
 def calibrate(logits, codes, weights, rows, waiting, table, has_unit, has_offsets, memory, surprise, share, played):
-    """As `probabilities.learn_rows`."""
+    """Compiled `probabilities.learn_rows`."""
     rest = has_unit, has_offsets, memory, surprise, share, played
     return _calibrate(logits, codes, weights, rows, waiting, table, *rest)
 
 
 @strict_slow
 def set_widths(rows, known, width):
-    """Put the quantile of each level into ``width``; return the scale."""
+    """Write the quantile of each level to ``width``; return the scale."""
     scale, highest, power = known[MEAN], -np.inf, 0.0
     if scale > 0.0:
         for k in range(N_MEANS):
@@ -49,7 +49,7 @@ def set_widths(rows, known, width):
 
 @strict_slow
 def step(n, rows, known, memory):
-    """Take in the ``n`` sizes that wait, after which ``rows`` have been."""
+    """Take in the ``n`` waiting sizes, which brings the number taken in to ``rows``."""
     whole, of_step = known[MEAN], min(known[TOTAL] * (LONGEST / n), LARGEST)
     if whole > 0.0:
         best, summed = -np.inf, 0.0
@@ -76,7 +76,7 @@ def step(n, rows, known, memory):
 
 @strict_slow
 def count(ends, begins, start, n, j, waiting, most, known, width, size):
-    """As `quantiles._count`, of ``n`` sizes of stream ``j``; ``size`` has room for them."""
+    """Like `quantiles._count`, for ``n`` sizes of stream ``j``; ``size`` is a buffer for them."""
     total, missed = known[TOTAL], known[MISSES + RARE]
     for i in range(n):
         end, begin = ends[start + i, j], begins[start + i, j]
@@ -100,9 +100,9 @@ def count(ends, begins, start, n, j, waiting, most, known, width, size):
 
 @entry
 def learn_sizes(ends, begins, rows_before, waiting_before, table, memory, width, size):
-    """Change the ``table`` of what is known, as `quantiles.learn`, to rounding; return ``rows`` and ``waiting``.
+    """Update ``table`` like `quantiles.learn`, up to rounding; return ``rows`` and ``waiting``.
 
-    ``width`` and ``size`` have room for the levels, and for the sizes that wait.
+    ``width`` and ``size`` are buffers, for levels and waiting sizes.
     """
     rows, waiting = rows_before, waiting_before
     for j in range(ends.shape[1]):

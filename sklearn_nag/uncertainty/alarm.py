@@ -1,7 +1,7 @@
-"""An alarm when losses of late are larger than those of all rows, with the rate of false ones that it is set for.
+"""An alarm for recent losses above those of all rows, with a chosen rate of false alarms.
 
-Losses between 0 and 1 are averaged twice: over all rows since the last alarm, and with half-lives of some rows. After
-an alarm all begins anew. Why the rate holds `sklearn_nag.model_selection.LossAlarm` says.
+Losses between 0 and 1 are averaged over all rows since the last alarm, and with half-lives of some rows. After an
+alarm, everything begins anew. `sklearn_nag.model_selection.LossAlarm` explains why the rate holds.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import numpy as np
 from ..kernels._backend import imported, is_compiled
 
 HALF_LIVES = 20.0, 80.0, 320.0, 1280.0, 5120.0
-KEEPS = (*(0.5 ** (1.0 / h) for h in HALF_LIVES), 1.0)  # of sums, after a row; the mean of all is last
+KEEPS = (*(0.5 ** (1.0 / h) for h in HALF_LIVES), 1.0)  # factors of sums after a row; the last for the mean of all
 N_MEANS = len(KEEPS)
 
 
 class Alarm(NamedTuple):
-    """What earlier versions saved."""
+    """As saved by earlier versions."""
 
     table: np.ndarray
 
@@ -30,8 +30,8 @@ def new() -> np.ndarray:
     Returns
     -------
     ndarray of shape (n_half_lives + 1, 3)
-        For each half-life, and for the mean of all rows, sums over rows since the last alarm: of weights times losses,
-        weights, and their squares.
+        For each half-life, and for the mean of all rows, sums since the last alarm: of weights times losses, of
+        weights, and of squared weights.
     """
     return np.zeros((N_MEANS, 3))
 

@@ -1,10 +1,10 @@
-"""Probabilities of classes from decision values: a temperature and an offset for each class, learnt on the way.
+"""Class probabilities from decision values: a temperature and an offset per class, learnt along the way.
 
-Decision values become *logits*, a column for each class, of which probabilities are ``p = softmax(a z + b)``, with
-``z`` the logits over their root mean square, or as they are where they already mean probabilities. Platt (1999) fits
-``a`` and ``b`` to rows held out; here these are rows that were predicted before they were learnt, and a Newton step is
-made after some of them, of which the curvature of each number alone is taken. Curvatures forget, as learners change
-while they learn. Steps are made after the same rows however a stream is cut.
+Decision values become *logits*, one column per class. Probabilities are ``p = softmax(a z + b)``, where ``z`` are the
+logits over their root mean square, or unchanged if they already mean probabilities. Platt (1999) fits ``a`` and ``b``
+to held-out rows. Here, rows predicted before they are learnt take their place. After every few of them comes a Newton
+step, by the curvature of each number alone. Curvatures forget, because learners change while they learn. Steps come
+after the same rows however a stream is cut.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ from . import quantiles
 from .quantiles import LONGEST, PART, Quantiles
 
 MEMORY = 2000.0  # rows
-PRIOR = 20.0  # rows of curvature that stand for no offset and, where logits mean nothing yet, the first factor
-SURE = 1500.0  # and for that of probabilities, which a few hundred rows seldom show to be wrong
+PRIOR = 20.0  # rows of curvature that pull to no offset and, if logits mean nothing yet, to the first factor
+SURE = 1500.0  # the same for the factor of probabilities, which a few hundred rows seldom show to be wrong
 FARTHEST = 1e6  # of logits
 LEAST, MOST = 1e-6, 1e6  # of the factor of logits
 LARGEST_SQUARE = 1e200  # of logits, in the mean
 
 
 class Probabilities(NamedTuple):
-    """What is known of how decision values and classes go together.
+    """What is known of the relation between decision values and classes.
 
     Attributes
     ----------
     rows, waiting : int
         Rows that steps have taken in, and rows since the last step.
     table : ndarray of shape (5, n_classes + 1)
-        The factor of logits and the offset of each class; the curvature of each; gradients and curvatures summed since
-        the last step; and, in the last row, the mean square of logits, the sum of squares since the last step, and the
-        mean weight of rows, which is 0 for 1 in models of earlier versions.
+        Factor of the logits and offset of each class; their curvatures; gradients and curvatures summed since the last
+        step; and, in the last row, the mean square of logits, the sum of squares since the last step, and the mean
+        weight of rows (0 stands for 1, in models of earlier versions).
     surprise : Quantiles
-        Of ``-log p`` of the classes that came.
+        Of ``-log p`` of the right classes.
     """
 
     rows: int
@@ -50,7 +50,7 @@ class Probabilities(NamedTuple):
 
 
 def new(n_classes: int, has_unit: bool = True) -> Probabilities:
-    """What is known before the first row of logits that have a unit of their own or not."""
+    """What is known before the first row; ``has_unit`` if logits have a unit of their own."""
     table = np.zeros((5, n_classes + 1))
     table[0, 0] = 1.0
     table[1] = 0.25 * PRIOR
@@ -60,14 +60,14 @@ def new(n_classes: int, has_unit: bool = True) -> Probabilities:
 
 
 def learn_rows(logits, codes, weights, rows, waiting, table, has_unit, has_offsets, memory, surprise, share, played):
-    """Take in rows, a number at a time; the same function runs compiled and as it is.
+    """Take in rows, one number at a time; the same function runs compiled and as it is.
 
-    Logits are finite, of shape (n, n_classes); with ``has_unit`` they are divided by their size. Nothing is learnt from
-    rows with a code below 0. ``weights`` of the others are above 0; without any they are 1. A row counts by its weight
-    over the mean of those so far. ``rows``, ``waiting`` and ``table`` are what is known; ``table`` changes in place,
-    the other two are returned. Curvatures remember ``memory`` rows. ``surprise`` is filled with ``-log p`` of the class
-    of each row and ``played``, unless it has no rows, with all ``p``, before the row was learnt. ``share`` is room for
-    a number for each class.
+    Logits are finite, of shape (n, n_classes); with ``has_unit`` they are divided by their size. Rows with a code below
+    0 are not learnt. ``weights`` of the others are above 0; without any they are 1. A row counts by its weight over the
+    mean so far. ``rows``, ``waiting`` and ``table`` are what is known; ``table`` changes in place, the others are
+    returned. Curvatures remember ``memory`` rows. ``surprise`` gets ``-log p`` of each row's class and ``played``,
+    unless it has no rows, all ``p``, both from before the row was learnt. ``share`` is a buffer with one number per
+    class.
     """
     n_classes = logits.shape[1]
     for i in range(logits.shape[0]):
@@ -120,7 +120,7 @@ def learn_rows(logits, codes, weights, rows, waiting, table, has_unit, has_offse
             pace = waiting / min(float(rows), memory + waiting)
             table[4, 0] = min(before + (table[4, 1] / waiting * size * size - before) * pace, LARGEST_SQUARE)
             if table[4, 0] > 0.0 and before > 0.0 and rows > waiting:
-                ratio = math.sqrt(table[4, 0] / before)  # so that what is played stays what it was
+                ratio = math.sqrt(table[4, 0] / before)  # so that played probabilities stay as they were
                 table[0, 0] *= ratio
                 table[1, 0] /= ratio * ratio
         table[0, 0] = min(max(table[0, 0], LEAST), MOST)
@@ -133,9 +133,9 @@ def learn_rows(logits, codes, weights, rows, waiting, table, has_unit, has_offse
 
 
 def learn(known: Probabilities, logits: np.ndarray, codes: np.ndarray, weights=None, **options) -> Probabilities:
-    """What is known after more rows, with ``has_unit``, ``has_offsets`` and ``memory`` as `learn_rows` has them.
+    """What is known after more rows; ``has_unit``, ``has_offsets`` and ``memory`` are as in `learn_rows`.
 
-    Offsets that there are go on in any case. The memory is infinite by default, and weights are 1.
+    Existing offsets go on in any case. By default, the memory is infinite and weights are 1.
     """
     rows, waiting, table, surprise = _learn(known, logits, codes, weights, np.empty((0, logits.shape[1])), **options)
     memory = options.get("memory", np.inf)
@@ -144,9 +144,9 @@ def learn(known: Probabilities, logits: np.ndarray, codes: np.ndarray, weights=N
 
 
 def play(known: Probabilities, logits, codes, weights=None, **options) -> tuple[np.ndarray, np.ndarray]:
-    """The probabilities of all classes, and ``-log p`` of the right one, before `learn`, with these options.
+    """Probabilities of all classes, and ``-log p`` of the right one, from before `learn` with these options.
 
-    From rows with a code below 0 nothing is learnt, and there is no right class.
+    Rows with a code below 0 are not learnt, and have no right class.
     """
     played = np.empty(logits.shape)
     surprise = _learn(known, logits, codes, weights, played, **options)[-1]
@@ -166,7 +166,7 @@ def _learn(known, logits, codes, weights, played, has_unit, has_offsets, memory=
 
 
 def line(known: Probabilities, has_unit: bool) -> tuple[float, np.ndarray]:
-    """The factor of logits, and the offset of each class."""
+    """The factor of the logits, and the offset of each class."""
     if has_unit and known.rows == 0:
         return 0.0, known.table[0, 1:].copy()
     square = known.table[4, 0]
@@ -186,7 +186,7 @@ def log_probability(known: Probabilities, logits: np.ndarray, has_unit: bool) ->
 
 
 def merge(parts: list[Probabilities], base: Probabilities | None = None) -> Probabilities:
-    """What is known of the rows of several: means by the rows behind each, less those of ``base``
+    """What several know, merged: means weighted by the rows of each, without those of ``base``.
 
     Rows that wait for a step are left out.
     """
@@ -201,7 +201,7 @@ def merge(parts: list[Probabilities], base: Probabilities | None = None) -> Prob
 
 
 def check(name: str, known: object, n_classes: int) -> None:
-    """Raise unless ``known`` is what rows of so many classes can have led to, as far as its numbers tell."""
+    """Raise unless ``known`` can come from rows of ``n_classes`` classes, as far as numbers tell."""
     if type(known) is not Probabilities:
         raise ValueError(f"{name} is a {type(known).__name__}; it must be that of probabilities")
     quantiles.check_counts(name, known)

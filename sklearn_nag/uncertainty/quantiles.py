@@ -1,27 +1,27 @@
 """Quantiles of a stream of sizes, such as those of errors, that follow it wherever it goes.
 
-A size is *missed* at a level ``a`` if it is above the quantile that was had before it came. Levels are rates of misses,
-so the quantile of level 0.1 is the half-width of intervals of coverage 0.9.
+A size is *missed* at a level ``a`` if it is above the quantile from before it came. Levels are rates of misses: the
+quantile of level 0.1 is the half-width of intervals of coverage 0.9.
 
 A quantile is ``scale * exp(place)``. Both change every few sizes, always after the same ones, so that no cut of the
 stream changes a bit.
 
-- The *scale* has the unit of the sizes. Means of all sizes, of about the last 500 and of about the last 30 are experts
-  for it. Each stands for an exponential distribution of that mean; their shares are the posterior probabilities of
-  these (log loss, rate 1), of which a part ``1 / t`` begins anew at each size (fixed share; Herbster and Warmuth 1998).
-  The scale is the geometric mean of theirs.
-- The *places* make rates of misses what they are to be: ``place += rate * (misses - a * sizes)``, adaptive conformal
-  inference (Gibbs and Candès 2021; "quantile tracking" of Angelopoulos, Candès and Tibshirani 2023) of the logarithm of
-  sizes over scale. Rates fall as ``t**-0.6``, to a floor (Angelopoulos, Barber and Bates 2024). Those of levels below
-  0.05 are `FASTER` times as large, but for the first ones, or they would take a hundred thousand sizes to find a
+- The *scale* has the unit of the sizes. Its experts are the means of all sizes, of about the last 500 and of about the
+  last 30, each for an exponential distribution of that mean. Their shares are posterior probabilities (log loss,
+  rate 1), of which a part ``1 / t`` begins anew at each size (fixed share; Herbster and Warmuth 1998). The scale is
+  their geometric mean.
+- The *places* bring rates of misses to their levels: ``place += rate * (misses - a * sizes)``, adaptive conformal
+  inference (Gibbs and Candès 2021; "quantile tracking" of Angelopoulos, Candès and Tibshirani 2023) for the logarithm
+  of sizes over scale. Rates fall as ``t**-0.6``, to a floor (Angelopoulos, Barber and Bates 2024). For levels below
+  0.05 they are `FASTER` times as large, except at first: otherwise it would take a hundred thousand sizes to find a
   quantile hundreds of times as large as most.
-- A quantile is taken at the largest of the places up to its own, so those of rarer misses are never below others.
-  As their places move as fast, or faster, one that is below another comes back.
+- A quantile uses the largest of the places up to its own, so those of rarer misses are never lower. Their places
+  move as fast, or faster, so one that is below another comes back.
 
-Whatever the sizes are, sums of ``misses - a`` are sums of ``change of place / rate``, so they are within ``(range of
-the places + a step) / rate``. Places above `HIGHEST` miss nothing, so they cannot rise further: the rate of misses is
-at most ``a + (HIGHEST - LOWEST + LONGEST * MOST) / (FLOOR * t)`` for every sequence. It is as near from below unless
-most sizes are less than ``exp(LOWEST)`` of the scale, or all so far were 0: these are never missed, and no place moves.
+For any sizes, sums of ``misses - a`` are sums of ``change of place / rate``, so they are within ``(range of the places
++ a step) / rate``. Places above `HIGHEST` miss nothing, so they cannot rise further: the rate of misses is at most
+``a + (HIGHEST - LOWEST + LONGEST * MOST) / (FLOOR * t)`` for every sequence. It is as close from below, unless most
+sizes are below ``exp(LOWEST)`` of the scale, or all so far were 0: these are never missed, and no place moves.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ LEVELS = np.array([0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.001])
 MEMORIES = np.array([np.inf, 500.0, 30.0])  # sizes
 RATE, POWER, FLOOR = 1.5, 0.6, 0.008  # of places
 FASTER = np.maximum(0.05 / LEVELS, 1.0) ** 0.75  # times the rate, up to ``MOST``
-MOST = 0.125  # rate, but for those that are larger by themselves
-FIRST = 10  # sizes that only make a scale
+MOST = 0.125  # largest rate, unless the plain rate is larger
+FIRST = 10  # sizes that only form a scale
 LOWEST, HIGHEST = -10.0, 10.0  # of places; e**10 is 22,000
-LONGEST, PART = 32, 8  # a step waits for this part of the sizes so far, and for so many at most
-OUTLYING = 32.0  # scales: a larger size counts as one of so many, in means
-FEW, RARE = 8, 3  # so many sizes, most of them above the quantile of this place in LEVELS, are no outliers
+LONGEST, PART = 32, 8  # a step waits for one ``PART``-th of the sizes so far, and for at most ``LONGEST``
+OUTLYING = 32.0  # scales: larger sizes count as this many in means
+FEW, RARE = 8, 3  # this many sizes, most of them above the quantile of ``LEVELS[RARE]``, are no outliers
 LARGEST = np.finfo(np.float64).max
-ROUNDING = 2.0**-40  # of two numbers: by so much rounding may have put them apart, as of logarithms
-FAINT = 1e-100  # the least of a mean that counts, in those of all sizes
+ROUNDING = 2.0**-40  # relative difference of two numbers that rounding may cause, for example in logarithms
+FAINT = 1e-100  # least mean that counts, relative to that of all sizes
 N_MEANS, N_LEVELS = len(MEMORIES), len(LEVELS)
 MEAN, SHARE, PLACE, MISSES, TOTAL = np.add.accumulate([0, N_MEANS, N_MEANS, N_LEVELS, N_LEVELS]).tolist()  # columns
 
@@ -58,21 +58,21 @@ _DEPTHS = -np.log(LEVELS)  # places are between those of an exponential distribu
 
 
 class Quantiles(NamedTuple):
-    """What is known of some streams of sizes that come together, as of several outputs.
+    """What is known of several streams of sizes that come together, such as those of several outputs.
 
     Attributes
     ----------
     rows : int
         Sizes of each stream that steps have taken in.
     waiting : int
-        Sizes that have come since the last step.
+        Sizes since the last step.
     table : ndarray of shape (n_streams, 23)
-        What else is kept: ``mean``, ``share``, ``place``; then of the sizes that wait how many were above the quantile
-        of each of `LEVELS`, and their sum, over `LONGEST`.
+        ``mean``, ``share``, ``place``; then how many waiting sizes were above the quantile of each of `LEVELS`, and
+        their sum over `LONGEST`.
     mean, share : ndarray of shape (n_streams, 3)
-        Of each of `MEMORIES`.
+        For each of `MEMORIES`.
     place : ndarray of shape (n_streams, 8)
-        Of each of `LEVELS`, before they are put in order.
+        For each of `LEVELS`, before ordering.
     """
 
     rows: int
@@ -99,9 +99,9 @@ def new(n_streams: int) -> Quantiles:
 
 
 def learn(known: Quantiles, ends: np.ndarray, begins: np.ndarray, memory: float = np.inf) -> Quantiles:
-    """What is known after more sizes, which are distances of two finite numbers, such as predictions and targets.
+    """What is known after more sizes: distances of two finite numbers, such as predictions and targets.
 
-    They are of shape (n, n_streams). About ``memory`` of the last sizes count at most. ``known`` is left as it is.
+    Arrays are of shape (n, n_streams). At most about the last ``memory`` sizes count. ``known`` does not change.
     """
     if not is_compiled():
         return play(known, ends, begins, _NONE, memory)[0]
@@ -120,7 +120,7 @@ def _compiled():
 def play(
     known: Quantiles, ends: np.ndarray, begins: np.ndarray, coverage: np.ndarray, memory: float = np.inf
 ) -> tuple[Quantiles, np.ndarray]:
-    """As `learn`, in NumPy; also return the `widths` that were had before each size: (n, n_streams, n_coverages)."""
+    """Like `learn`, in NumPy; also return `widths` from before each size: (n, n_streams, n_coverages)."""
     with np.errstate(all="ignore"):
         size = np.minimum(np.abs(ends - begins), LARGEST)
         size[size <= ROUNDING * np.maximum(np.abs(ends), np.abs(begins))] = 0.0
@@ -144,7 +144,7 @@ def play(
 
 
 def _count(table, size, waiting, scale, width):
-    """Count sizes after ``waiting`` others of this step, and which are above the quantile of each level."""
+    """Count sizes after ``waiting`` others of this step, and how many exceed the quantile of each level."""
     most = np.where(scale > 0.0, np.minimum(OUTLYING * scale, LARGEST), LARGEST)
     if (size > most).any():
         missed = table[:, MISSES + RARE].copy()
@@ -155,12 +155,12 @@ def _count(table, size, waiting, scale, width):
     else:
         terms = size / LONGEST
         terms[0] += table[:, TOTAL]
-        table[:, TOTAL] = np.add.accumulate(terms)[-1]  # one by one: no cut of the stream may change how it is rounded
+        table[:, TOTAL] = np.add.accumulate(terms)[-1]  # one by one, so that no cut of the stream changes the rounding
     table[:, MISSES:TOTAL] += (size[:, :, None] > width).sum(axis=0)
 
 
 def _step(table, n, rows, memories):
-    """Take in the ``n`` sizes that wait, after which ``rows`` have been."""
+    """Take in the ``n`` waiting sizes, which brings the number taken in to ``rows``."""
     mean, share, place, misses = (table[:, columns] for columns in (_MEAN, _SHARE, _PLACE, _MISSES))
     of_step = np.minimum(table[:, TOTAL] * (LONGEST / n), LARGEST)[:, None]
     tells = mean[:, :1] > 0.0
@@ -174,13 +174,13 @@ def _step(table, n, rows, memories):
     if rows > FIRST:
         rate = max(FLOOR, RATE * rows**-POWER)
         rate = np.maximum(rate, np.minimum(FASTER * rate, MOST))
-        rate = rate * ((mean[:, :1] > 0.0) | (misses > 0.0))  # sizes of 0 alone are at no place
+        rate = rate * ((mean[:, :1] > 0.0) | (misses > 0.0))  # sizes that are all 0 have no place
         np.maximum(place + rate * (misses - LEVELS * n), LOWEST, out=place)
     table[:, MISSES:] = 0.0
 
 
 def _scales_and_widths(table):
-    """The scale of each stream, 0 where all sizes were, and its quantiles; infinite where places are too high."""
+    """Scale of each stream, 0 if all sizes were, and its quantiles, infinite if places are too high."""
     mean, highest = table[:, _MEAN], np.maximum.accumulate(table[:, _PLACE], axis=1)
     whole = mean[:, 0]
     relative = np.maximum(mean / np.where(whole > 0.0, whole, 1.0)[:, None], FAINT)
@@ -190,7 +190,7 @@ def _scales_and_widths(table):
 
 
 def about(middle: np.ndarray, width: np.ndarray) -> np.ndarray:
-    """Intervals of these half-widths, which hold errors that count as 0: (n_rows, n_streams, 2, n_coverages)."""
+    """Intervals of these half-widths, including errors that count as 0: (n_rows, n_streams, 2, n_coverages)."""
     middle = middle[:, :, None]
     width = np.maximum(width, ROUNDING * np.abs(middle))
     with np.errstate(over="ignore"):
@@ -198,23 +198,22 @@ def about(middle: np.ndarray, width: np.ndarray) -> np.ndarray:
 
 
 def _unknown(rows, level):
-    """Whether so many sizes are too few for quantiles of these levels: less than one miss is expected."""
+    """Whether sizes are too few for quantiles of these levels: fewer than one expected miss."""
     return rows * level < 1.0
 
 
 def widths(known: Quantiles, coverage: np.ndarray) -> np.ndarray:
-    """Half-widths of intervals of these coverages: an array of shape (n_streams, n_coverages).
+    """Half-widths of intervals with these coverages, of shape (n_streams, n_coverages).
 
-    Between levels quantiles are linear in the logarithm of the rate of misses, as of exponential distributions. They
-    are the larger the larger a coverage is, and infinite where there were fewer sizes than one miss is expected in and
-    for coverages above 0.999.
+    Between levels, they are linear in the logarithm of the rate of misses, as for exponential distributions. They
+    increase with the coverage, and are infinite above 0.999, and while less than one miss is expected so far.
     """
     with np.errstate(all="ignore"):
         return _between(known.rows, _scales_and_widths(known.table)[1], coverage)
 
 
 def _between(rows, width, coverage):
-    """Quantiles of any coverage from those of `LEVELS`."""
+    """Quantiles for any coverage, from those of `LEVELS`."""
     level = np.round(1.0 - coverage, 15)
     depth = np.append(0.0, _DEPTHS)
     width = np.column_stack([np.zeros(len(width)), width])
@@ -226,9 +225,9 @@ def _between(rows, width, coverage):
 
 
 def merge(parts: list[Quantiles], base: Quantiles | None = None) -> Quantiles:
-    """What is known of the sizes of several: means by the number of sizes behind each, less those of ``base``.
+    """What several know, merged: means weighted by the sizes of each, without those of ``base``.
 
-    Sizes that wait for a step are left out, but where a single part, or none, has made one: then it is the `furthest`.
+    Sizes that wait for a step are left out. If at most one part has made a step, the result is the `furthest`.
     """
     begun = 0 if base is None else base.rows
     own = np.array([max(part.rows - begun, 0) for part in parts], dtype=float)
@@ -242,7 +241,7 @@ def merge(parts: list[Quantiles], base: Quantiles | None = None) -> Quantiles:
 
 
 def furthest(parts: list) -> Any:
-    """The part that has seen most, whatever their order."""
+    """The part that has seen most, whatever the order of the parts."""
     return max(parts, key=lambda part: (part.rows, part.waiting, part.table.tolist()))
 
 
@@ -252,7 +251,7 @@ def take(known: Quantiles, which: np.ndarray | slice) -> Quantiles:
 
 
 def check_counts(name: str, known: Any) -> None:
-    """Raise unless rows, and those that wait for a step, are counted by integers."""
+    """Raise unless rows, and those waiting for a step, are counted by integers."""
     for what in ("rows", "waiting"):
         count = getattr(known, what)
         if type(count) is not int or not 0 <= count < 2**53:
@@ -260,7 +259,7 @@ def check_counts(name: str, known: Any) -> None:
 
 
 def check(name: str, known: object, n_streams: int) -> None:
-    """Raise unless ``known`` is what sizes of so many streams can have led to, as far as its numbers tell."""
+    """Raise unless ``known`` can come from sizes of ``n_streams`` streams, as far as numbers tell."""
     if type(known) is not Quantiles:
         raise ValueError(f"{name} is a {type(known).__name__}; it must be quantiles")
     check_counts(name, known)
