@@ -654,7 +654,7 @@ class ValidationLossDisplay:
         ax = _axes_or_new(ax)
         self.ax_, self.figure_ = ax, ax.figure
         self.lines_: list[Line2D] = []
-        ax.set(xlabel="passes", ylabel="loss on the rows held out")
+        ax.set(xlabel="passes", ylabel="validation loss")
         for name, losses in self.curves.items():
             passes = np.arange(1, len(losses) + 1)
             self.lines_ += ax.plot(passes, losses, "o-", markevery=[self.best_[name] - 1], label=short(name))
@@ -902,7 +902,7 @@ class IntervalDisplay:
                 step="mid",
                 color=shade,
                 linewidth=0,
-                label=f"asked {self.coverage[i]:.3g}, got {self.held[i]:.3f}",
+                label=f"requested {self.coverage[i]:.3g}, covered {self.held[i]:.3f}",
             )
             for i, shade in zip(order, shades)
         ]

@@ -258,7 +258,7 @@ def test_losses_of_passes_are_drawn(pyplot):
     clf = NAGClassifier(random_state=0).fit(X, X[:, 0] > rng.normal(size=300))
     display = ValidationLossDisplay.from_estimator({"ours": make_pipeline(StandardScaler(), clf)})
     ax = drawn(display)
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("passes", "loss on the rows held out")
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("passes", "validation loss")
     assert np.array_equal(display.lines_[0].get_ydata(), clf.validation_losses_)
     assert display.lines_[0].get_xdata()[-1] == len(clf.validation_losses_) > 1
     assert display.best_ == {"ours": np.argmin(clf.validation_losses_) + 1}

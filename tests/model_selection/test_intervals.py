@@ -84,7 +84,7 @@ def test_display():
     with pytest.warns(DataConversionWarning):
         column = IntervalDisplay.from_estimator(reg, X[:50], Y[:50, None], coverage=[0.5, 0.9])
     assert column.held.tolist() == display.held.tolist()
-    assert "asked 0.9" in display.ax_.get_legend().get_texts()[0].get_text()
+    assert "requested 0.9" in display.ax_.get_legend().get_texts()[0].get_text()
     with pytest.raises(ValueError, match="low and high have shapes"):
         IntervalDisplay([[0.0]], [[1.0]], [0.0, 1.0], [0.9])
 
