@@ -280,7 +280,7 @@ def test_words_by_number_are_merged_where_all_have_the_same():
     shards = [copy.deepcopy(base).partial_fit(rows[::step], y[::step]) for step in (1, -1)]
     np.testing.assert_allclose(merge(shards, base).predict([["hot"], ["cold"]]), [1.0, 0.0], atol=0.1)
     other = make_online_pipeline(OnlineOrdinalEncoder(), NAGRegressor()).partial_fit(rows[::-1], y[::-1])
-    with pytest.raises(ValueError, match="a word has other numbers cannot be merged: let one model see the words"):
+    with pytest.raises(ValueError, match="a word has different codes cannot be merged: let one model see the words"):
         merge([base, other])
 
 

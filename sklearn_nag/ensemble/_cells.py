@@ -42,9 +42,9 @@ from ._mixture import LARGEST, added_up
 _DOCS = HEDGE | entries("""
 columns : "auto" or list, default="auto"
     Columns that get curves and cells and that are multiplied: a list of positions, of names or name patterns, or of
-    booleans for each column. The others are only in the lines. ``"auto"`` takes all columns of arrays and data frames.
-    Of sparse rows, it takes those named by `set_numeric_columns`, which an `OnlinePipeline` on a data frame calls, or
-    else none, with a warning: then there are only lines.
+    booleans for each column. Each of the others has a line only. ``"auto"`` takes all columns of arrays and data
+    frames. Of sparse rows, it takes those named by `set_numeric_columns`, which an `OnlinePipeline` on a data frame
+    calls, or else none, with a warning: then there are only lines.
 n_knots : int, default=21
     Number of knots of each column's curve; see `sklearn_nag.preprocessing.OnlineCurves`.
 n_trees : int, default=300

@@ -55,8 +55,8 @@ max_iter : int, default=1
     Number of passes of `fit` over the rows. Estimators are judged in the first pass, when rows are new to them.
 batch_size : int, default=100
     Number of rows that estimators of other packages, and pipelines, predict before they learn the first of them. Larger
-    batches are cut to this size. No effect if all estimators are learners of this package or mixtures of them, which
-    predict each row just before they learn it.
+    batches, in `partial_fit` as well, are cut to this size. No effect if all estimators are learners of this package or
+    mixtures of them, which predict each row just before they learn it.
 weights_ : ndarray of shape (n_estimators,)
     Share of each estimator in predictions, including its share in the blend, averaged over outputs. The shares sum to
     1.
@@ -81,8 +81,8 @@ Rows are not judged before anything has been learnt: the first row, or the first
 packages, which cannot predict earlier.
 
 A linear learner of this package whose ``predict`` averages the weights of all rows counts as two experts. One predicts
-each row with the latest weights, just before learning it. The other predicts as ``predict`` does, from a snapshot taken
-after numbers of rows that grow by a quarter.
+each row with the latest weights, just before learning it. The other predicts as ``predict`` does, from a snapshot that
+is renewed whenever the number of rows has grown by a quarter.
 
 A call is undone if one of the estimators fails, so what it changes is saved first: for learners of this package, the
 columns that the rows use; for others, the whole model. Pass rows in batches rather than one by one.
@@ -437,8 +437,8 @@ class HedgeRegressor(TakesNumbers, Mixture):
     Predictions of the estimators, both while learning and in `predict`, are clipped to the range of the targets so far,
     widened on either side by its own width. An estimator that diverges therefore does not ruin the mixture.
 
-    Squared errors above 1e154 or below 1e-154 do not distinguish estimators, because losses are in units of the target
-    and these squares are beyond the range of float64. Rescale such targets.
+    Losses are in units of the target. Squared errors do not distinguish estimators whose errors are above 1e154 or
+    below 1e-154, because the squares are beyond the range of float64. Rescale such targets.
 
     References
     ----------

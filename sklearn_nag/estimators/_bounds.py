@@ -101,4 +101,4 @@ def set_of(constraint, estimator):
 def check_within(constraint, coef):
     """Raise if weights in raw units are outside a set of bounds."""
     if isinstance(constraint, Box) and not ((coef >= constraint.low) & (coef <= constraint.high)).all():
-        raise ValueError("the given weights are outside the bounds of constraint.")
+        raise ValueError("the given weights are outside the bounds set by constraint.")

@@ -35,8 +35,9 @@ class ExportableMixin:
     def to_sklearn(self: Any, *, linear: bool = False) -> Classifier | Regressor:
         """Convert to a fitted scikit-learn estimator that makes the same predictions, up to rounding.
 
-        With ``calibration``, its probabilities are the same. Use it for prediction only: its other parameters have
-        their default values, and training would not continue from this model.
+        With ``calibration``, it is the probabilities that are the same, not always the predicted class. Use it for
+        prediction only: its other parameters have their default values, and training would not continue from this
+        model.
 
         Parameters
         ----------
@@ -58,8 +59,7 @@ class ExportableMixin:
         ValueError
             If there is no equivalent estimator: for ``calibration`` of the log loss of every class against the rest,
             for several labels, and for several outputs with a log link. Also if weights in raw units would lose digits,
-            because the mean of a feature is too far from 0 or a weight is too large or small; the error names the
-            feature.
+            because the mean of a feature is too far from 0 or a weight is too large or small; the error names it.
 
         Warns
         -----
@@ -84,7 +84,8 @@ class ExportableMixin:
         check_fitted(self)
         if is_classifier(self) and self._has_labels:
             raise ValueError(
-                "no linear model of scikit-learn has several labels; make one for each of coef_[k] and intercept_[k]."
+                "no linear model of scikit-learn has several labels; make one for each label, with coef_[k] and "
+                "intercept_[k]."
             )
         coef, intercept, reach = self._state.linear()
         if not reach:

@@ -66,9 +66,9 @@ def check_kind(name, model):
     kind = type(model).__name__
     if hasattr(type(model), "expert_losses_"):
         raise TypeError(
-            f"{name} is a {kind}; mixtures cannot be merged, because their weights are for the learners before "
-            "merging. Merge its estimators one by one; sklearn_nag.merge does so for models of lines, curves and "
-            "cells."
+            f"{name} is a {kind}; mixtures cannot be merged, because their weights judge the learners before "
+            "merging, not the merged ones. Merge its estimators one by one; sklearn_nag.merge does so for models of "
+            "lines, curves and cells."
         )
     if not isinstance(model, OnlineLinear):
         raise TypeError(f"{name} is a {kind}; it must be a learner of sklearn_nag.")

@@ -242,7 +242,7 @@ class _NAGRule(OnlineLinear):
         try:
             kernels.nag.set_linear(state, coef, intercept, rule.constraint if rule.projected else None)
         except kernels.Diverged:
-            raise ValueError("the weights given, multiplied by the scales, leave the range of float64.") from None
+            raise ValueError("the given weights, multiplied by the scales, leave the range of float64.") from None
         if lost.any():
             first = int(np.argmax(lost))
             name = getattr(self, "feature_names_in_", [None] * (first + 1))[first]
@@ -503,8 +503,8 @@ class NAGRegressor(_NAGRule, OnlineRegressor):
         however large ``eta0`` and ``sample_weight`` are.
     target_normalization : {"standard", None}, default="standard"
         ``"standard"`` measures predictions from the running mean of the target and multiplies steps by its running
-        standard deviation. Neither its origin nor its unit then matters: ``y -> a y + c`` maps predictions to ``a *
-        prediction + c``. Without ``fit_intercept``, the root mean square replaces the standard deviation, and the
+        standard deviation. Neither its origin nor its unit then matters: ``y -> a y + c`` maps predictions to
+        ``a * prediction + c``. Without ``fit_intercept``, the root mean square replaces the standard deviation, and the
         origin stays at 0.
     {clip}
     eta0 : float or "auto", default=1.0

@@ -71,8 +71,8 @@ class ReadableMixin:
                 Its entry of ``coef_``.
             ``unit_free_weight``
                 ``weight * scale``: the increase in the decision value when the feature increases by its scale. The
-                decision value is the prediction or, with a log link, its logarithm. These weights can be compared
-                between features in any units.
+                decision value of a regressor is its prediction or, with a log link, the logarithm of that. These
+                weights can be compared between features in any units.
             ``standard_error``
                 Standard error of ``weight``, with ``update="least_squares"`` of :class:`ScaleInvariantRegressor` only:
                 exact if errors are independent and normal with a common variance; NaN for features that depend linearly

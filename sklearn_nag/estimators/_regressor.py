@@ -31,8 +31,9 @@ AT_ENDS = 0.7  # of `share_at_ends`: from here on, targets are taken to be like 
 class ClippingWarning(UserWarning):
     """Warns that many predictions are clipped to the range of the targets and would otherwise be far beyond it.
 
-    If the rows are outliers, this is intended: filter the warning with ``warnings.simplefilter("ignore",
-    ClippingWarning)``. If the targets have a trend that should continue, see :ref:`clipping`.
+    If the rows are outliers, this is intended: filter the warning with
+    ``warnings.simplefilter("ignore", ClippingWarning)``. If the targets have a trend that should continue, see
+    :ref:`clipping`.
     """
 
 

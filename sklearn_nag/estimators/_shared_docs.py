@@ -39,7 +39,7 @@ warm_start : bool, default=False
 t_ : float
     Total weight of the rows learnt.
 n_iter_ : int
-    Number of passes from which this model has learnt in `fit`; 1 after `partial_fit`.
+    Number of passes over the rows by which `fit` has trained this model; 1 after `partial_fit`.
 validation_losses_ : ndarray of shape (n_passes,)
     Mean loss on the held-out rows after each pass of the search for the number of passes; empty if there was no
     search. With several targets, the loss of each is divided by the loss of predicting its mean.
@@ -67,7 +67,8 @@ calibration : {"progressive", None}, default=None
     ``"progressive"`` gives every loss probabilities and sets of classes (`predict_set`). It learns a temperature and,
     except for the log loss without ``class_weight``, an offset for each class from predictions made before each row was
     learnt. Probabilities of the log loss are then as confident as they are accurate, even with few rows for the number
-    of columns. Rows count by their ``sample_weight``, except for sets and with ``class_weight``. See :doc:`/how_sure`.
+    of columns. Rows count by their ``sample_weight``; with ``class_weight``, and in sets, each counts once. See
+    :doc:`/how_sure`.
 classes_ : ndarray of shape (n_classes,) or (n_labels, 2)
     The classes; for several labels, ``[0, 1]`` for each.
 coef_ : ndarray of shape (1, n_features), (n_classes, n_features) or (n_labels, n_features)
@@ -77,12 +78,12 @@ coef_ : ndarray of shape (1, n_features), (n_classes, n_features) or (n_labels, 
 intercept_ : ndarray of shape (1,), (n_classes,) or (n_labels,)
     Decision value when every feature is 0.
 progressive_loss_ : float
-    Mean loss of the predictions made before each row was learnt, over all rows since the model was new. After one pass,
-    it is an honest estimate of the loss on new rows, except for a short ``half_life`` on columns with heavy tails; see
-    :ref:`far_tails`. It is slightly too low with ``class_weight``, or other weights that depend on labels: scales know
-    the features of a row before it is predicted, and count them by its weight. With ``invariance="full"``, it is too
-    low until the rows span the columns: a row in a new direction counts as predicted by the mean, whereas `predict`
-    extrapolates.
+    Mean loss of the predictions made before each row was learnt, over all rows since the model was new and over classes
+    learnt one against the rest. After one pass, it is an honest estimate of the loss on new rows, except for a short
+    ``half_life`` on columns with far tails; see :ref:`far_tails`. It is slightly too low with ``class_weight``, or
+    other weights that depend on labels: scales know the features of a row before it is predicted, and count them by its
+    weight. With ``invariance="full"``, it is too low until the rows span the columns: a row in a new direction counts
+    as predicted by the mean, whereas `predict` extrapolates.
 """)
 
 REGRESSOR = entries("""
@@ -116,9 +117,10 @@ intercept_ : ndarray of shape (1,) or (n_outputs,)
 progressive_loss_ : float
     Mean loss of the predictions made before each row was learnt, over outputs and all rows since the model was new.
     After one pass, it is an honest estimate of the loss on new rows, except for a short ``half_life`` on columns with
-    heavy tails; see :ref:`far_tails`. With ``clip=None`` and ``target_normalization``, these predictions, unlike those
-    of `predict`, are clipped to the range of the targets so far, widened on either side by its own width. With
-    ``target_normalization`` and ``fit_intercept``, the first row only sets the origin: its loss is 0.
+    far tails, because scales know the features of a row before it is predicted; see :ref:`far_tails`. With
+    ``clip=None`` and ``target_normalization``, these predictions, unlike those of `predict`, are clipped to the range
+    of the targets so far, widened on either side by its own width. With ``target_normalization`` and ``fit_intercept``,
+    the first row only sets the origin: its loss is 0.
 """)
 
 NAG = entries("""
@@ -267,7 +269,7 @@ l2 : float, default=0.0
     ``"entropy"``.
 radius : float, default=10.0
     Sum of the absolute values of the weights ``coef_ * scale_``, for ``"entropy"``. For a regressor that learns the
-    standard deviation of the target, this is the unit of ``radius``. The intercept is free. To weigh experts whose
+    unit of the target, it is in standard deviations of the target. The intercept is free. To weigh experts whose
     predictions are the features, use ``radius=1, positive=True, normalization=None, fit_intercept=False`` and, for a
     regressor, ``target_normalization=None``.
 half_life : float or None, default=None

@@ -546,7 +546,7 @@ def check_labels(y):
     try:
         check_classification_targets(y)
     except TypeError:
-        raise ValueError(f"y has labels of a different type than its first one, {as_given(y[0])}.") from None
+        raise ValueError(f"y has labels of a different type from its first one, {as_given(y[0])}.") from None
     return y
 
 
@@ -618,7 +618,7 @@ def class_codes(y, classes):
             try:  # it would turn signed and unsigned integers together into floats
                 found = np.searchsorted(classes, part.astype(classes.dtype) if signs in ("iu", "ui") else part)
             except TypeError:
-                raise ValueError(f"y has labels of a different type than the classes {classes}.") from None
+                raise ValueError(f"y has labels of a different type from the classes {classes}.") from None
             found[found == len(classes)] = 0
             known = classes[found] == part
         if not np.all(known):

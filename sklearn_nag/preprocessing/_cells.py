@@ -167,8 +167,9 @@ class OnlineCells(KnotTransformer):
         Number of cuts from the root of a tree to a leaf. More rows can fill more cells: use 8 or more from about 50,000
         rows on, and 5 or 6 with a few thousand.
     max_columns : int, default=2**20
-        Maximum number of columns for all cells, which limits the memory of the learner. A tree has ``2 ** (depth + 1) -
-        1`` cells; if that is too many, the cells of each tree are hashed to an equal share of the columns.
+        Maximum number of columns for all cells, which limits the memory of the learner. A tree has
+        ``2 ** (depth + 1) - 1`` cells; if that is too many, the cells of each tree are hashed to an equal share of the
+        columns.
     first_rows : int, default=300
         Number of rows from which the quantiles are taken. Until then, no row has a cell, and the model stores the rows,
         so its memory is bounded. The cuts are then fixed permanently. If there are fewer rows, `fit` fixes them at its
@@ -203,8 +204,8 @@ class OnlineCells(KnotTransformer):
 
     In turn, trees cut random sets of 2, 3, 5 and all columns. As in the Mondrian process, a node chooses a column in
     proportion to the length of its cell along that column. The length of a column is its entropy among the first rows,
-    at most 1 bit, so that nearly constant columns, such as rare categories, take few of the cuts. A cell's length along
-    a column is its share of the column's quantiles. A node cuts in the middle 80 % of these, whereas the Mondrian
+    at most 1 bit, so that nearly constant columns, such as rare categories, take few of the cuts. A cell has the same
+    share of that length as of the column's quantiles. A node cuts in the middle 80 % of these, whereas the Mondrian
     process cuts anywhere. A cell in which no column can be cut is not cut.
 
     ``learn_transform`` transforms each row using the rows up to it, so row number ``first_rows`` is the first with

@@ -43,8 +43,8 @@ class OnlineCurves(KnotTransformer):
         the rows, so its memory is bounded. The knots are then fixed permanently. If there are fewer rows, `fit` fixes
         them at its end.
     n_quantiles : int, default=64
-        Number of quantiles between which ranks are interpolated. Their ranks are ``(1 - cos(pi * k / (n_quantiles -
-        1))) / 2``, the Chebyshev points.
+        Number of quantiles between which ranks are interpolated. Their ranks are
+        ``(1 - cos(pi * k / (n_quantiles - 1))) / 2``, the Chebyshev points.
 
     Attributes
     ----------

@@ -131,7 +131,7 @@ class Interactions(LearnsNothing):
 
     See Also
     --------
-    OnlineCells : Finds by itself how columns act together.
+    OnlineCells : Columns from which a learner learns how several columns act together.
     sklearn.preprocessing.PolynomialFeatures : All products up to any degree, never hashed.
 
     Notes

@@ -405,7 +405,7 @@ class OnlinePipeline(Pipeline):
         """Positions of the output columns that hold numbers, if the last transformer knows them."""
         numeric = numeric_outputs(step for _, step in self.steps)
         if numeric is None:
-            raise AttributeError("no step of this pipeline tells which columns of what comes out hold numbers")
+            raise AttributeError("no step of this pipeline knows which output columns hold numbers")
         return numeric
 
     @property

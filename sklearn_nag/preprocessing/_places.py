@@ -167,7 +167,7 @@ def check_kind(name, array, ndim, dtype):
 def _place(name, entry, n_columns):
     if not 0 <= entry < n_columns:
         raise ValueError(
-            f"{name} has {shown(int(entry))}, which is no column of X: places go from 0 to {n_columns - 1}."
+            f"{name} has {shown(int(entry))}, which is no column of X: positions go from 0 to {n_columns - 1}."
         )
     return int(entry)
 

@@ -542,7 +542,7 @@ def prepare(
     - Numbers and booleans stay as they are, in their units. So do words that are numbers in 99 % of the rows, such as
       ``$1,200.00``, ``12.3 %``, ``EUR 5.00``, ``(3.20)`` (negative), ``1.200,5``, ``1.4k`` or ``2M``, or numbers with
       the same unit throughout, such as ``150 kg``. "?", "n/a" and the like, and words that are not numbers, are missing
-      values. These are filled with the mean so far and, if there are any, marked in a separate column.
+      values. Missing values are filled with the mean so far and, if there are any, marked in a separate column.
     - Dates become days since 1970, months, weekdays and, if they have times, hours. So do words that are dates in 99 %
       of the rows, such as ``28.02.2023 10:00`` or ``28 Feb 2023``; numbers such as ``20230228``; and numbers that are
       seconds or milliseconds since 1970, between 2001 and 2036. Times of day (``10:30``) become fractions of a day and

@@ -42,7 +42,7 @@ class Centre(NamedTuple):
 
 
 class OnlineProducts(OfNumbers):
-    """Add squares of columns and products of pairs of columns, of deviations from the running means.
+    """Add squares and pairwise products of the deviations of columns from their running means.
 
     From these columns, a linear learner learns quadratic functions. Products of deviations show how columns act
     together. Products of raw values far from 0, such as years, would mostly follow the columns themselves. With
@@ -58,9 +58,8 @@ class OnlineProducts(OfNumbers):
     products : bool, default=True
         Whether to add products.
     bounded : bool, default=False
-        Whether to also add bounded deviations, which are then multiplied as well: ``d / sqrt(s^2 + d^2)`` for a
-        deviation ``d`` in a column whose mean absolute deviation is ``s``. Values far from the mean then have less
-        influence.
+        Whether to also add bounded deviations, and to multiply these instead: ``d / sqrt(s^2 + d^2)`` for a deviation
+        ``d`` in a column whose mean absolute deviation is ``s``. Values far from the mean then have less influence.
 
     Attributes
     ----------

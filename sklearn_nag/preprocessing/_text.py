@@ -38,9 +38,9 @@ class OnlineTfidf(OnlineTransformer):
     """Encode texts as hashed words and word pairs with tf-idf weights, learning document counts along the way.
 
     `sklearn.feature_extraction.text.HashingVectorizer` splits a text into words and maps each word, and each pair of
-    neighbours, to one of ``n_features`` columns. The count of a word in a text is multiplied by ``log((1 + n) / (1 +
-    df)) + 1``, where ``n`` is the number of documents so far, including this one, and ``df`` is the number of those
-    that contain the word [1]_. Rarer words therefore count more.
+    neighbours, to one of ``n_features`` columns. The count of a word in a text is multiplied by
+    ``log((1 + n) / (1 + df)) + 1``, where ``n`` is the number of documents so far, including this one, and ``df`` is
+    the number of those that contain the word [1]_. Rarer words therefore count more.
 
     Parameters
     ----------

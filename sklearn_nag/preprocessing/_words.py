@@ -251,8 +251,8 @@ class OnlineOrdinalEncoder(_OfVocabulary):
             for known, there in zip(state.places, merged.places):
                 if any(there.get(word) != number for word, number in known.items()):
                     raise ValueError(
-                        "models in which a word has other numbers cannot be merged: let one model see the words first, "
-                        "and give copies of it to all shards."
+                        "models in which a word has different codes cannot be merged: let one model see the words "
+                        "first, and give copies of it to all shards."
                     )
         return merged
 

@@ -465,7 +465,7 @@ def test_models_saved_with_objects_for_classes_go_on():
 @pytest.mark.parametrize(
     ("other", "message"),
     [
-        (3, "y has labels of a different type than its first one, 'a'"),
+        (3, "y has labels of a different type from its first one, 'a'"),
         (None, "y has a missing label, None, in row 2: leave such rows out"),
         (np.nan, "y has a missing label, nan, in row 2: leave such rows out"),
     ],

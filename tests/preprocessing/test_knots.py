@@ -167,7 +167,7 @@ def test_columns_are_places_names_patterns_or_flags(kind, rng):
         assert bits(small(kind, columns=columns).fit_transform(X)) == expected
     for columns, message in (
         (["weight"], "columns has 'weight', which is no column of X; the first is 'age'"),
-        ([3], "columns has 3, which is no column of X: places go from 0 to 2"),
+        ([3], "columns has 3, which is no column of X: positions go from 0 to 2"),
         ([-1], "columns has -1, which is no column"),
         ([True], "columns has 1 flags; X has 3 columns"),
         ("age", "The 'columns' parameter of .* must be a list of places, of names"),

@@ -94,7 +94,7 @@ def test_what_cannot_be_recorded():
         record(NAGClassifier(), *load_iris(return_X_y=True))
     with pytest.raises(TypeError, match="SGDClassifier"):
         record(SGDClassifier(), *load_breast_cancer(return_X_y=True))
-    with pytest.raises(ValueError, match="y has labels of a different type than its first one, 'a'"):
+    with pytest.raises(ValueError, match="y has labels of a different type from its first one, 'a'"):
         record(NAGClassifier(), np.eye(3), np.array(["a", "b", None], dtype=object))
 
 
