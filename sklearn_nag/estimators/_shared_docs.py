@@ -169,9 +169,9 @@ constraint : "nonnegative", dict, Box, L2Ball, WeightedL1Ball, Simplex or None, 
       for any) by column name or number, such as ``{"price": -1}``; or a `Box` of `sklearn_nag.constraints` that
       contains 0. ``coef_`` satisfies them exactly. They do not go with an L1 penalty.
     - A ball or a simplex for all unit-free weights, ``u = coef_ * scale_``; for a regressor with
-      ``target_normalization``, in standard deviations of the target. Weights are projected onto it after each step, in
-      the metric of the steps, so a row takes time in proportion to all features. `Simplex` needs ``normalization=None,
-      adaptive=False``.
+      ``target_normalization``, in standard deviations of the target, except with ``"poisson"``, ``"gamma"`` and
+      ``"tweedie"``. Weights are projected onto it after each step, in the metric of the steps, so a row takes time in
+      proportion to all features. `Simplex` needs ``normalization=None, adaptive=False``.
 average : bool, int or "auto", default="auto"
     Whether to predict with the average of the weights used while learning, instead of the latest weights. The average
     is of ``u``, which has no unit. Row ``t`` counts ``t`` times, so early rows are soon forgotten.
