@@ -36,7 +36,7 @@ def available_if(check: Callable[[Any], bool]) -> Callable[[Method], Method]:
 
 
 def share(**entries: str) -> Callable[[Documented], Documented]:
-    r"""Return a decorator that replaces each docstring line that is nothing but ``{name}`` with an entry.
+    r"""Return a decorator that replaces each docstring line that is only ``{name}`` with an entry.
 
     An entry is given without indentation and gets that of the line. A name without an entry raises KeyError.
 
@@ -63,9 +63,9 @@ def share(**entries: str) -> Callable[[Documented], Documented]:
 def deprecated_parameter(name: str, *, until: str, instead: str) -> Callable[[Method], Method]:
     """Return a decorator that warns whoever gives a parameter that a later version will not have.
 
-    Its default becomes ``"deprecated"``, as in scikit-learn, and what is decorated goes on heeding any other value. A
-    parameter of an estimator is read where the estimator learns, as `sklearn.base.clone` gives all of them: so ``fit``
-    and ``partial_fit`` are decorated, above any other decorator.
+    Its default becomes ``"deprecated"``, as in scikit-learn, and any other value still has its effect. Because
+    `sklearn.base.clone` gives all parameters, those of an estimator are checked when it learns: decorate ``fit`` and
+    ``partial_fit``, above any other decorator.
 
     Parameters
     ----------

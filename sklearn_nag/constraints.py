@@ -1,7 +1,7 @@
 """Sets of weights, and the point of a set that is nearest to a point outside.
 
-Weights have no unit, ``u = coef_ * scale_``; see the parameter ``constraint`` of the estimators. A `Box` contains
-``coef_`` itself. Distances are ``sum metric_i (u_i - v_i)^2``; without a metric, its entries are 1.
+The sets are of unit-free weights, ``u = coef_ * scale_``; see the parameter ``constraint`` of the estimators. A `Box`
+contains ``coef_`` itself. Distances are ``sum metric_i (u_i - v_i)^2``; without a metric, its entries are 1.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class _Set:
         return self.nearest(*_checked(point, metric))
 
     def nearest(self, v, a=None):
-        """As `project`, for what kernels have: finite float64, and no check."""
+        """Like `project`, for the finite float64 that kernels have, without checks."""
         if not v.size:
             return v.copy()
         a = np.ones(v.size) if a is None else a

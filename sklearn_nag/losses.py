@@ -75,7 +75,7 @@ class Loss:
 
     @property
     def outlying(self):
-        """Standard deviations from the mean as which a target counts at most in statistics, if the loss is robust."""
+        """Largest distance from the mean, in standard deviations, at which a target counts in statistics if robust."""
         return OUTLYING if self.robust else MOST_OUTLYING
 
     slowed = 1.0  # factor of adaptive rates in the long run

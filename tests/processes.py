@@ -1,7 +1,7 @@
-"""Code in processes of its own, of which each is forked from one that has imported what takes long.
+"""Code in separate processes, each forked from one that has already imported what takes long.
 
-NumPy, scikit-learn and Numba are there by then, none of which tests of processes are about, and nothing of this
-package: it finds the environment that it is imported in.
+These are NumPy, scikit-learn and Numba, which tests of processes are not about. This package is not imported before the
+fork, so it finds the environment of its own process.
 """
 
 import atexit
@@ -14,8 +14,8 @@ from functools import cache
 from typing import NamedTuple
 
 SECONDS = 300  # that processes may take
-# Takes lines of JSON: environments, folders, arguments and code, for each process of those that run together; answers
-# by lines that have their exit codes and what they print.
+# Takes lines of JSON, with the environment, folder, arguments and code of each of the processes that run together;
+# answers with lines that have their exit codes and what they print.
 SERVER = """
 import gc, importlib.util, json, os, sys
 import numpy, scipy.stats, sklearn.linear_model
@@ -65,7 +65,7 @@ exec(code, {"__name__": "__main__"})  # and ends as any process does
 
 
 class Ended(NamedTuple):
-    """What has become of a process."""
+    """Exit code and output of a process."""
 
     returncode: int
     stdout: str
@@ -74,7 +74,7 @@ class Ended(NamedTuple):
 
 @cache
 def server():
-    """The process that they are forked from, which ends with this one; its sets have another order."""
+    """The process from which others are forked; it ends with this one, and its sets have another order."""
     hash_seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONHASHSEED": hash_seed}
     command = {"args": [sys.executable, "-c", SERVER], "env": environment, "text": True}
@@ -84,7 +84,7 @@ def server():
 
 
 def run_code(code, *arguments, n=1, returncode=0, **environment):
-    """What becomes of so many processes that run the code at the same time, with more in their environment."""
+    """Results of ``n`` processes that run the code at the same time, with ``environment`` added to theirs."""
     environment = {**os.environ, **environment}
     if hasattr(os, "fork"):
         pipes = server()

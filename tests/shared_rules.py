@@ -1,13 +1,13 @@
-"""Which rules the tests learn by compiled code.
+"""The rules that tests learn with compiled code.
 
-Each rule is compiled by itself: for dense rows, for these with rare columns, for sparse rows, and for each type of
-numbers, which takes one to three seconds a time. A row then takes a microsecond, and some seventy in NumPy. So all
-tests learn by compiled code where the rule is one of `MODELS` or `NAG_RULES`, which are compiled in any run, and by
-other rules in NumPy. Tests that ask for compiled code of another rule are skipped, unless they are marked as
-``any_rule``, as those are that hold kernels equal for the parameters of a family. With ``EVERY_RULE`` in the
-environment all rules are compiled.
+Each rule is compiled by itself: for dense rows, for dense rows with rare columns, for sparse rows, and for each type of
+numbers. Each of these takes one to three seconds. A row then takes a microsecond, compared with some seventy in NumPy.
+Tests therefore use compiled code for the rules of `MODELS` and `NAG_RULES`, which are compiled in any run, and NumPy
+for others. Tests that ask for compiled code of another rule are skipped, unless they are marked as ``any_rule``, like
+those that compare the kernels over the parameters of a family. With ``EVERY_RULE`` in the environment, all rules are
+compiled.
 
-`kernels.compiled.test_constants` holds each of `MODELS` equal to what it is in NumPy, and has a table of what must be
+`kernels.compiled.test_constants` compares each of `MODELS` with the same in NumPy, and has a table of what must be
 among them; `kernels.nag.test_numba_rows` does so for `NAG_RULES`.
 """
 
@@ -161,7 +161,7 @@ any_rule = False  # whether the test that runs compiles the rules that it asks f
 
 @functools.wraps(LEARN)
 def learn(state, loss, X, *args, latest=False, **options):
-    """As `kernels.learn`, by compiled code where that is shared."""
+    """Like `kernels.learn`, with compiled code if that is shared."""
     if (
         latest or isinstance(state, kernels.PlacedState) or not runs_compiled(loss)
     ):  # it calls itself again, or is NumPy's
@@ -178,6 +178,6 @@ def learn(state, loss, X, *args, latest=False, **options):
 
 
 def share():
-    """Let tests learn by compiled code where that is shared, unless the environment has ``EVERY_RULE``."""
+    """Let tests learn with compiled code only if that is shared, unless the environment has ``EVERY_RULE``."""
     if not os.environ.get("EVERY_RULE"):
         kernels.learn = learn

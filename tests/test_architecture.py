@@ -19,7 +19,8 @@ PACKAGE = "sklearn_nag"
 # A family is a folder of the kernels with rows in NumPy; whoever adds one has nothing to add here.
 FAMILIES = {f"kernels.{rows.parent.name}" for rows in (ROOT / PACKAGE / "kernels").glob("*/numpy_rows.py")}
 
-# From the bottom. A room may import itself and the floors below it, so rooms of one floor do not know one another.
+# The layers of docs/architecture.rst, here called floors, from the bottom. A room, which is a folder or a file, may
+# import itself and the floors below it, so rooms of one floor do not know one another.
 FLOORS = [
     {"_beside", "_decorators", "_extras", "constraints", "losses"},
     {"kernels.state"},

@@ -43,7 +43,7 @@ from ._experts import Expert, NamedEstimators
 LARGEST = np.finfo(np.float64).max
 _MOST_ROWS = 2**14  # played at a time, if this makes no difference
 _MOST_TRANSFORMED = 2**10  # the same, if transformers may make many columns of each row
-_MOST_NARROW, _NARROW = 2**12, 64  # the same, for rows of at most so many columns
+_MOST_NARROW, _NARROW = 2**12, 64  # the same, for rows of at most `_NARROW` columns
 
 
 class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):

@@ -3,7 +3,7 @@
 Arrays of a model change in place, because copies would cost more than learning rows. Readers in other threads
 therefore wait until the call ends. A signal handler cannot wait for the call that it interrupts, so it reads the
 model from before that call; so does a process that another thread forks meanwhile. A function that the call itself
-calls between rows reads the current model: it gets a view or, if it has the estimator already, that is at rest.
+calls between rows reads the current model: it gets a view, or reads the estimator itself while that is `at_rest`.
 """
 
 from __future__ import annotations

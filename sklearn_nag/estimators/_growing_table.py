@@ -50,7 +50,7 @@ class Progress(NamedTuple):
 
 
 class ProgressTable:
-    """Tells how learning goes when 1, 2, 4, 8, ... rows have been learnt, or each so many, and cuts calls there.
+    """Reports progress after 1, 2, 4, 8, ... rows, or at a fixed interval, and cuts calls there.
 
     Nothing that is learnt depends on how rows are cut.
 
@@ -59,7 +59,7 @@ class ProgressTable:
     tell : callable
         Takes a `Progress`.
     every : int, optional
-        Rows from one report to the next; by default each comes after twice as many.
+        Number of rows between reports; by default, each comes after twice as many rows as the last.
     """
 
     def __init__(self, tell, every=None):
@@ -80,15 +80,15 @@ class ProgressTable:
         Parameters
         ----------
         estimator : estimator
-            Which one learns.
+            The one that learns.
         totals : callable
-            Gives total losses, an array with an entry for each head that is judged by itself, and the total weight.
+            Returns total losses, an array with an entry for each head that is judged by itself, and the total weight.
         n_rows : int
-            How many rows there are.
+            Number of rows.
         learn : callable
             ``learn(start, stop)`` learns some of them.
         step : int, default=1
-            What is cut off is a multiple of this, as some learners take rows by batches.
+            Parts are multiples of this, because some learners take rows in batches.
         """
         start = 0
         while start < n_rows:

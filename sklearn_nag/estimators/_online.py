@@ -117,8 +117,8 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
     _plays = True  # each row is predicted by `_play` just before it is learnt
     _added_parameters: ClassVar[dict[str, Any]] = {}  # missing from older saved models, with their meaning then
     _predicts_mean = True  # of the targets or their shares, if features tell nothing
-    _why_too_little: str | None = None  # may have been learnt, if more passes would learn more
-    _why_diverged = ""  # apart from the rows
+    _why_too_little: str | None = None  # why too little may have been learnt; None if parameters give no reason
+    _why_diverged = ""  # another reason than the rows, added to the error
     _solved = False  # whether another pass over the same rows would change nothing
 
     # -- parameters
@@ -612,7 +612,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         return self._half_life / np.log(2.0)
 
     def _outlying(self, loss):
-        """Limit to which a target counts: the loss's, if the unit of targets is learnt."""
+        """Value of `LinearRule.outlying`: that of the loss if the unit of targets is learnt."""
         return loss.outlying if self._target_unit else losses.MOST_OUTLYING
 
     @property
@@ -622,7 +622,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         return float(half_life) if isinstance(half_life, Real) else np.inf
 
     def _judge(self, played, encoded, weight, order=None, is_first=False):
-        """Learn how far off predictions from before rows were learnt are; other arguments as for `_learn`.
+        """Learn from the errors of predictions made before rows were learnt; other arguments are as for `_learn`.
 
         Rows of weight 0 do not count, nor does the first row of all (``is_first``), before which nothing was known.
         """

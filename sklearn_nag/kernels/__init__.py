@@ -65,7 +65,7 @@ __all__ = [
 
 
 def new_state(rule, n_features, is_sparse=False):
-    """State before the first row, for a rule of any family."""
+    """State before the first row, for a rule of any family; a `PlacedState` for sparse rows and very many columns."""
     kind = PlacedState if is_sparse and is_placed(rule, n_features) else rule.State
     return kind.new(rule, n_features)
 
@@ -87,12 +87,12 @@ def adopt(state, rule):
 
 
 def mix(mixture, losses, noise=None, row_weights=None, kept=None):
-    """Let a `Mixture` play rows and suffer their losses; return the shares."""
+    """Let a `Mixture` play rows and suffer their losses; return the shares. See `Mixture.play`."""
     return _shares("play", mixture, losses, noise, row_weights, kept)
 
 
 def blend(mixture, forecasts, loss, row_weight, kept=None):
-    """Let a `Mixture` blend forecasts and suffer the loss; return the shares."""
+    """Let a `Mixture` blend forecasts and suffer the loss; return the shares. See `Mixture.blend`."""
     return _shares("blend", mixture, forecasts, loss, row_weight, kept)
 
 
@@ -112,19 +112,19 @@ def excess_leverage(state, X):
     The variance of a prediction by least squares is that of the errors times the leverage. Of columns that do not
     depend on each other it is the sum of ``z^2 / t``, with ``z`` the distance from the mean in the scale of a column,
     and ``t`` the total weight of the rows learnt. Here only what is above ``3^2 / t`` counts. Columns that have not
-    varied are left out, and all of them by rules that keep no scales.
+    varied do not count. For rules without scales, the result is 0.
 
     Parameters
     ----------
     state : LinearState
-        Left as it is.
+        It does not change.
     X : ndarray or CSR array of shape (n_rows, n_features)
         Finite float32 or float64.
 
     Returns
     -------
     ndarray of shape (n_rows, 1) or (n_rows, n_played)
-        Finite, not negative; of a mixture of models the mean, for each prediction.
+        Finite, not negative; for a mixture of models, the mean for each prediction.
     """
     if models := state.models():
         return sum(share * excess_leverage(model, X) for share, model in models)
@@ -140,14 +140,14 @@ def undo(state, loss, named=None):
     state : LinearState
         The model.
     loss : object
-        By which it learns.
+        The loss by which it will learn.
     named : ndarray of int, optional
-        The features that rows name, where these are few.
+        The features that rows name, if these are few.
 
     Returns
     -------
     Undo
-        It has `restore`, `end` and `model`.
+        With the methods `restore`, `end` and `model`.
     """
     if state.rule.forgets and not (state.rule.fades_on_the_way and runs_compiled(loss)):  # because all columns fade
         named = None
@@ -157,7 +157,7 @@ def undo(state, loss, named=None):
 def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None, n_jobs=1, latest=False):
     """One pass: for each row, update the scales, predict, suffer the loss, update the weights.
 
-    Predictions are by the weights that `predict` has before the row; slopes are taken at those of the latest weights.
+    A prediction is the one that `predict` would make before the row. Slopes are taken at that of the latest weights.
 
     Parameters
     ----------
@@ -166,8 +166,8 @@ def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None
     loss : object
         With ``value(p, y)`` and ``gradient(p, y)``, a ``name`` and the names of its ``parameters``.
     X : ndarray or CSR array of shape (n_rows, n_features)
-        Finite float32 or float64, dense in any order; CSR with int32 or int64 indices within the
-        features, in any order.
+        Finite float32 or float64, dense in any order; CSR with int32 or int64 indices within the features, in any
+        order.
     y : ndarray of shape (n_rows, n_targets), or of shape (n_rows,) with integers
         Targets; or classes, from which targets are made: 1 for the class of a head, else -1 (with a single target: 1
         for class 1, else -1).
@@ -178,10 +178,10 @@ def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None
     predictions : ndarray of shape (n, n_played), optional
         Filled with the progressive predictions.
     n_jobs : int or None, default=1
-        Number of threads over which targets are spread where that can help, as joblib counts them. No result depends
-        on it.
+        Number of threads, as joblib counts them, over which targets are spread if that can help. No result depends on
+        it.
     latest : bool, default=False
-        Whether predictions are by the latest weights instead; of least squares by the forecaster.
+        Whether to predict with the latest weights instead; with least squares, by the forecaster (`full.rule`).
 
     Raises
     ------
@@ -259,21 +259,21 @@ def _learn_lifted(learn_rows, state, loss, X, y, sample_weight, order, predictio
 
 
 def merge(states, base=None, **options):
-    """One model of several that learnt rows of their own.
+    """Merge models that each learnt rows of their own.
 
     Parameters
     ----------
     states : list of LinearState
-        Models by the same rule, of as many columns.
+        Models with the same rule and number of columns.
     base : LinearState, optional
-        The model that all of them went on from; by default each began with nothing.
+        The model from which all of them went on; by default, each began with nothing.
     **options : dict
-        What the family of the rule takes beside them.
+        Further options of the rule's family.
 
     Returns
     -------
     LinearState
-        A new model. Where at most one of the models has learnt anything, a copy of that one.
+        A new model. If at most one of the models has learnt anything, a copy of that one.
 
     Raises
     ------
@@ -303,23 +303,23 @@ def check_can_be_merged(rule):
 
 
 def lead(state, before, momentum, renew):
-    """Model for the shards of the next round to go on from.
+    """Return the model from which the shards of the next round go on.
 
     Parameters
     ----------
     state : LinearState
-        What was merged last.
+        The latest merged model.
     before : LinearState
-        What was merged before that.
+        The merged model before that.
     momentum : float
-        By which part of what they moved since ``before`` the weights move on.
+        Share of their move since ``before`` by which the weights move on.
     renew : bool
         Whether the average of the weights played begins anew.
 
     Returns
     -------
     LinearState
-        A copy; one that has changed for the NAG family alone.
+        A copy of ``state``; only the NAG family changes it.
     """
     lead_on = state.rule.family.lead
     parts, features = side_by_side([state, before])

@@ -117,8 +117,8 @@ class LossAlarm:
 def shares_of_spread(y, predicted):
     """Losses between 0 and 1 of a regressor: errors over twice the spread of the targets, 1 at most.
 
-    That is the largest of their standard deviations up to the row, so that it never falls, and what is expected of
-    errors that do not grow never rises, but for the first targets that differ: a loss is 0 while there is no spread.
+    The spread is the largest standard deviation up to the row. It never falls, so the expected loss of errors that do
+    not grow never rises, except at the first targets that differ: a loss is 0 while there is no spread.
 
     Parameters
     ----------

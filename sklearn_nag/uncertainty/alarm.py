@@ -75,7 +75,7 @@ def learn(table: np.ndarray, losses: np.ndarray, rate: float) -> tuple[np.ndarra
     Parameters
     ----------
     table : ndarray
-        As `new` makes it; left as it is.
+        As `new` makes it; it does not change.
     losses : ndarray of shape (n,)
         Between 0 and 1, of predictions made before rows were learnt.
     rate : float
@@ -86,7 +86,7 @@ def learn(table: np.ndarray, losses: np.ndarray, rate: float) -> tuple[np.ndarra
     table : ndarray
         A new one.
     sounds : ndarray of int of shape (n,)
-        The half-life, counted from 1, by which each row gives alarm, 0 where there is none.
+        The half-life, counted from 1, that gives alarm after each row, and 0 where there is none.
     """
     run = imported(__package__, "_numba_rows").watch if is_compiled() else learn_rows
     table, sounds = table.copy(), np.zeros(len(losses), dtype=np.int64)

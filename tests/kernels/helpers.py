@@ -1,4 +1,4 @@
-"""States, rows and losses that the tests of several rooms share."""
+"""States, rows and losses that the tests of several folders share."""
 
 import itertools
 import os

@@ -106,9 +106,9 @@ def times_of(before, c):
 
 @strict
 def relative(table, f, i, times, bias):
-    """Lift eight columns of the row ``x``, and centre them by the mean including it; return ``x`` and ``squares``.
+    """Lift eight columns of ``x`` and, in centred rules, subtract the mean including it; return ``x`` and ``squares``.
 
-    ``squares``, if kept, grow by deviations from the mean before the row. Rare columns are only lifted. The intercept
+    ``squares``, if stored, grow by deviations from the mean before the row. Rare columns are only lifted. The intercept
     is 1, as are its squares in each row; whether it may be among the eight is known at compile time.
     """
     inverse, kept, t, c = times

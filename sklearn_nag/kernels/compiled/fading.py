@@ -92,6 +92,6 @@ def multiply(columns, factors, moved=0.0):
     rows, by_row = columns.ranges(), np.ones(columns.n_rows)
     for name, factor in factors.items():
         by_row[rows[name]] = factor
-    here = slice(len(columns.apart), None)  # no field that is kept apart fades like this
+    here = slice(len(columns.apart), None)  # no field that is stored apart fades like this
     largest, floors = rows["largest"].start - here.start, fading_by(rows, {}).least / by_row
     multiply_columns(columns.table.T, largest, by_row[here], floors[here])

@@ -12,8 +12,8 @@ from ..state.memory import LINE, array_in_lines
 from ..vectorized.blocks import dense_blocks, gather_rows
 from ..vectorized.columns import prepare_row
 
-# Entries of ``clock`` in every family: the total weight of the rows; and what is not 0 while a row waits for what its
-# step needs: for a sparse row, 1 more than the number of its columns, of which it may have none.
+# Entries of ``clock`` in every family: the total weight of the rows, and a number that is not 0 while a row waits for a
+# preparation of its step. For a sparse row, it is the number of its columns plus 1, because there may be none.
 T, PENDING = range(2)
 # Rows of a table begin at least ``APART`` numbers apart. Compiled loops check whether rows overlap, and for close rows
 # take another path, which rounds differently. Distances are ``APART`` modulo ``STEP``: if addresses agree in the last
@@ -146,9 +146,9 @@ def run(sparse, dense, X, y, sample_weight, order, model, predictions, *, row_co
     ``row_cost`` numbers.
 
     With a `Preparation`, the function also takes the row to begin with. It returns -1 if a number has left its range,
-    the number of rows if all are learnt, else a row that needs preparation, of which it has changed nothing. It is then
-    called to begin with that row, and does not stop before it again. Without a `Preparation`, it returns whether all
-    went well.
+    the number of rows if all are learnt, else the number of a row that needs preparation, for which it has changed
+    nothing (or has only predicted, if its step waits). It is then called to begin with that row, and does not stop
+    before it again. Without a `Preparation`, it returns whether all went well.
 
     Its last array is for predictions or, with a player, the ``room`` for notes of up to ``most_rows`` rows, which the
     player then plays.

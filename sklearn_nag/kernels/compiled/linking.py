@@ -2,7 +2,7 @@
 
 What Numba does otherwise, and its share of the time:
 
-* It optimises each function to machine code, then again with each caller, of which it mostly becomes a part: a fifth.
+* It optimises each function to machine code, then again with each caller, into which it is mostly inlined: a fifth.
 * It infers anew at each place what operators return: a tenth.
 * After each of two dozen passes, half of which look for what is not there, it finds out where variables live, to count
   references: a fifth.
@@ -27,7 +27,7 @@ OBJECTS = 100_000  # made between two garbage collections
 
 
 class _NoEnvironment:
-    """The code generator of a library, without a place for Python objects, of which its functions have none."""
+    """The code generator of a library, without a place for Python objects, because its functions have none."""
 
     def __init__(self, codegen):
         self._codegen = codegen

@@ -73,7 +73,7 @@ def _chosen(builder, one, other, places):
 
 
 def _spread(builder, value):
-    """Vector of which all entries are one value."""
+    """Vector whose entries are all one value."""
     empty = ir.Constant(ir.VectorType(value.type, WIDTH), ir.Undefined)
     return _chosen(builder, builder.insert_element(empty, value, SHORT(0)), empty, [0] * WIDTH)
 

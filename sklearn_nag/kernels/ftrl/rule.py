@@ -92,7 +92,7 @@ class Rule(OneHeadRule):
 
     @property
     def columnwise(self):
-        """As `lazy`; see `LinearRule`."""
+        """The same as `lazy`; see `LinearRule`."""
         return self.lazy
 
     def shrinks_rows(self):

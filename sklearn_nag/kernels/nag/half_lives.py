@@ -171,7 +171,7 @@ class MixedState(State):
         return sum(share[:, None] * own for share, own in zip(shares.T, weights))
 
     def unit_free_weight(self):
-        """As of any model, relative to the mean and over the scale that the model has which never forgets."""
+        """Like that of any model, relative to the mean and over the scale of the model that never forgets."""
         shares, models = zip(*self.models())
         with np.errstate(all="ignore"):
             scale = positive(models[0].scale())
@@ -318,7 +318,7 @@ def _hear_targets(state, loss, targets, c, t):
     units : ndarray of shape (n_rows, n_targets)
         Of the targets.
     noise : ndarray of shape (n_rows, n_targets) or None
-        The least part of a loss that is put down to chance; None if losses themselves tell.
+        Loss that is put down to chance, the least that a mean loss counts as; None if losses themselves tell.
     floors : float or ndarray of shape (n_models - 1, n_rows, n_targets)
         Lower bounds of predictions by the models that forget.
     """

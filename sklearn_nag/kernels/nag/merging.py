@@ -1,8 +1,9 @@
 """Merging models of the NAG family.
 
 Sums are added. The weights of a column, in raw units, are averaged, and a model counts by the fourth root of ``G``, its
-sum of squared gradients. A model that has not met the column does not count, and those that have count about alike; by
-``G`` itself, as in Vowpal Wabbit, a few outlying rows would decide. Intercepts, which all rows have met, count by rows.
+sum of squared gradients. A model that has not met the column does not count, and those that have count nearly the same.
+With ``G`` itself, as in Vowpal Wabbit, a few outlying rows would decide. Intercepts, which all rows have met, count by
+rows.
 
 An average has come as far as one model, not as all in succession, and its steps must not be as short as if it had.
 ``G``, which shortens them, therefore grows by an average, too: Vowpal Wabbit's, in which each ``G`` is weighted by

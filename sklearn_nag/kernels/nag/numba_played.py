@@ -1,8 +1,8 @@
 """Playing what rows have predicted: shares of experts, of the latest weights and of their average, and losses.
 
 This changes nothing that is learnt, because slopes are those of the latest weights. Compiled loops therefore only note
-what it needs, and `play_rows`, which is compiled once for all rules and kinds of rows, plays what they noted. It takes
-eight rows at a time if these do not wait for one another, as they do if experts are mixed.
+what it needs, and `play_rows`, of which most rules and all kinds of rows share one compiled copy, plays what they
+noted. It takes eight rows at a time unless these wait for one another, as they do if experts are mixed.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ def play_one(heads, rule, loss, trust, k):
 
 @fast
 def play_eight(noted, at, rule, loss, trust, results):
-    """Fill ``results`` as `play_one`, for eight rows, of which the last may not have been noted yet."""
+    """Fill ``results`` as `play_one`, for eight rows, the last of which may not have been noted yet."""
     n_heads, n_targets = sizes_of(rule)
     of_targets = at + 1 + PER_HEAD * n_heads
     for k in range(n_heads):

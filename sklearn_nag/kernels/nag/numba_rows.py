@@ -107,7 +107,7 @@ UNITS = slice(OF_SUMS, OF_SUMS + len(PLAIN))
 BEFORE, AVERAGED_BEFORE, INVERSE, AVERAGED_AFTER, RATE = range(UNITS.stop, UNITS.stop + 5)
 SCRATCH = ("x", "z", "inverse", "direction")  # rows below the fields of a table
 LEAST_GAIN = 1e-280  # between this and its inverse, a gain may be inverted
-SMALL = 2**16  # a table of up to this many numbers is kept beside its model
+SMALL = 2**16  # a copy of up to this many numbers is kept from call to call
 FOR_CONSTRAINTS, FOR_BOUNDS = ("start", "own"), ("least", "most")  # further rows
 
 
@@ -366,7 +366,7 @@ def predict(table, heads, f, rule, model, clock, c, bias, rare, width, n):
 
 @slow
 def stay(heads, rule, n_heads, n_targets):
-    """Clear the derivatives of zeros that move no weight while a model forgets; see `_Heads.slope`."""
+    """Clear derivatives for targets of 0 that may move no weight while a model forgets; see `TargetRows.lowest`."""
     if rule.fades > 0.0:
         for k in range(n_heads):
             if heads[PREDICTION, k] <= heads[LOWEST, k % n_targets]:

@@ -43,7 +43,7 @@ FIELDS = (
 
 @dataclass(frozen=True)
 class Rule(LinearRule):
-    """One update rule with its parameters; models begun by earlier versions keep the defaults of those in `as_begun`.
+    """One update rule with its parameters. Models keep those in `as_begun`; earlier models have the defaults of these.
 
     Attributes
     ----------
@@ -164,7 +164,7 @@ class Rule(LinearRule):
 
     @property
     def slowed_from(self):
-        """Total weight, between two rows, by which about 20 rows were on the rare side of a quantile."""
+        """Total weight, halfway between two whole rows, up to which about 20 are on the rare side of a quantile."""
         return np.rint(80.0 / max(self.slowed, 1e-150) ** 2) + 0.5 if self.slowed < 1.0 else np.inf
 
     @property

@@ -1,7 +1,7 @@
 """What is stored for every column: a table, and views of its rows by name.
 
-What fades of rare columns is stored in units that shrink; see `Columns.units`. Otherwise, each row would cost as much
-as there are columns, of which it names a few.
+What fades of rare columns is stored in units that shrink; see `Columns.units`. Otherwise, fading would go through all
+columns, while a row names only a few.
 """
 
 from functools import lru_cache
@@ -114,36 +114,37 @@ def renumbered(places, n):
 
 
 class Columns:
-    """What is kept for every column: the rows of a table, and views of it by name.
+    """What is stored for every column: the rows of a table, and views of these by name.
 
-    The table is C-ordered, which suits dense rows, or Fortran-ordered, so that all of a column shares a cache line,
-    which suits sparse ones; what few columns have is then kept apart (see `arrange`). No result depends on it.
+    The table is in C order, which suits dense rows, or in Fortran order, which suits sparse rows, because all data of a
+    column are contiguous. In Fortran order, fields that few columns have are stored apart (see `arrange`). No result
+    depends on the order.
 
     Parameters
     ----------
     table : ndarray of shape (n_fields, n_columns)
-        A row for each shared field, then ``n_heads`` rows for each of the others; of ``G``, ``n_heads / sharing``.
-        Where the first rows are kept apart, it is without these, and may have rows of zeros below.
+        A row for each shared field, then ``n_heads`` rows for each of the others (for ``G``, ``n_heads / sharing``). If
+        the first rows are stored apart, the table lacks these, and may have rows of zeros at the end.
     shared : tuple of str
         The fields that all heads share, in order. Those that a rule does not need are absent, and None as attributes.
     per_head : tuple of str
-        The fields below them, of which each head has a row of its own.
+        The fields below them, with a row for each head.
     n_heads : int
         Number of heads.
     sharing : int
-        How many heads, side by side, have one ``G``.
+        Number of adjacent heads that share one ``G``.
     units : tuple of float
-        What the table has of rare columns is to be multiplied by: sums, weights, and ``past``, to which a multiple of
-        the weight in the table is then added, the fourth number. The fifth is the number of columns at the end, 0 or 1,
-        for which this does not hold, though they may not be frequent.
+        Factors of what the table stores for rare columns: of sums, of weights, and of ``past``, to which the weight in
+        the table times the fourth number is then added. The fifth is the number of columns at the end (0 or 1) that
+        have no units, though they may not be frequent.
     apart : ndarray of shape (n_apart, n_columns), optional
-        The first rows, of fields in which most columns are as new ones, where they are kept apart.
+        The first rows, if they are stored apart: fields that most columns have as before the first row.
 
     Notes
     -----
-    Each field is an attribute: a view of shape (n_columns,), or (n_heads, n_columns); None where it is absent. `fields`
-    says what those of features stand for, the rule of a family what those of weights do. Where columns have units,
-    these are read-only views of a copy without.
+    Each field is an attribute: a view of shape (n_columns,) or (n_heads, n_columns), or None if it is absent. `fields`
+    says what the fields of features stand for, and the rule of a family what those of heads do. If columns have units,
+    the views of what fades are read-only, of a copy without units.
     """
 
     def __getattr__(self, name: str) -> Any:

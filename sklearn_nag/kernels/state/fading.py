@@ -2,8 +2,9 @@
 
 What was learnt counts half after rows with the weight of a half-life. Row weights that grow as ``2 ** (t / half_life)``
 would do the same for sums, but not for adaptive steps, and would leave the range of float64. So the state fades:
-whenever the clock ``age`` passes a multiple of a part of the half-life, all sums are multiplied by the same power of
-1/2. This does not change ratios of sums, and so means, scales and shares of experts; later rows count for more.
+whenever the clock ``age`` passes a multiple of a quarter of the half-life, all sums are multiplied by the same power
+of 1/2. Ratios of sums do not change, and therefore neither do means, scales and shares of experts; later rows count for
+more.
 """
 
 import numpy as np

@@ -21,8 +21,8 @@ MOST = 0.9  # share that is enough if next to no rows count
 def begins(half_life):
     """Share of the rows in which a column must be nonzero to become frequent, if rows count half after a half-life.
 
-    A short one leaves few rows, of which most may name a column for a while by chance, or because of their order in
-    time. Each change to frequent and back takes as long as many rows.
+    A short one leaves few rows; by chance, or because of their order in time, most of these may name a column for a
+    while. Each change to frequent and back takes as long as many rows.
     """
     if half_life == np.inf:
         return BEGINS

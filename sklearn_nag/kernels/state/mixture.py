@@ -6,7 +6,7 @@ from .lifts import LARGEST, positive
 
 ROUNDING = 2.0**-50  # of a loss; an excess over another loss up to this counts as none
 FAINT = 2.0**-960  # share of weights that may have lost digits
-OUTLYING = 32.0  # multiple of the mean loss so far as which a loss counts at most, in that mean
+OUTLYING = 32.0  # in the mean loss, a loss counts as at most this multiple of the mean so far
 STEEPEST = LARGEST / 4.0  # the largest loss on a tangent, so that differences stay in range
 SLOPES = {"log_loss": lambda p: -1.0 / p, "squared_error": lambda p: p, "absolute_error": np.sign}
 
@@ -75,19 +75,20 @@ class Mixture:
         return share / np.add.reduce(share, axis=1, keepdims=True)
 
     def play(self, losses, noise=None, row_weights=None, kept=None):
-        """Shares that each row is played with, before its losses are counted.
+        """Play rows: return the shares of each row, from before its losses are counted.
 
         Parameters
         ----------
         losses : ndarray of shape (n_rows, n_groups, n_experts), or (n_rows, n_experts) for a single group
-            Of each expert.
+            Losses of each expert.
         noise : ndarray of shape (n_rows,), optional
-            For a `FixedShare` of a single group: at least how much of a loss is put down to chance.
+            For a `FixedShare` of a single group: loss of each row that is put down to chance, the least that its mean
+            loss counts as.
         row_weights : ndarray of shape (n_rows, 2), optional
-            For a `FixedShare`: the weight of each row, by which its losses have been multiplied, and the total weight
-            of the rows up to it; by default each weighs 1.
+            For a `FixedShare`: the weight of each row, with which its losses have been multiplied, and the total weight
+            of the rows up to it; by default, each weighs 1.
         kept : ndarray of shape (n_rows,), optional
-            By what to `fade` before each row is counted; 1 by default.
+            Factor for `fade` before each row is counted; 1 by default.
 
         Returns
         -------
@@ -107,21 +108,21 @@ class Mixture:
         return shares
 
     def blend(self, forecasts, loss, row_weight, kept=None):
-        """Shares by which forecasts of each row are blended, as `play` has them for a loss that is a straight line.
+        """Blend forecasts: return the shares of each row, as `play` does, for a loss replaced by a straight line.
 
-        The line is the tangent of the loss at the blended forecast, by which the loss of a fixed blend is never
-        overrated: regret against the best fixed blend of a group's experts is at most that of the lines.
+        The line is the tangent of the loss at the blended forecast. It never overestimates the loss of a fixed blend,
+        so the regret against the best fixed blend of a group's experts is at most that by the lines.
 
         Parameters
         ----------
         forecasts : ndarray of shape (n_rows, n_groups, n_experts), or (n_rows, n_experts) for a single group
-            For ``"log_loss"`` probabilities of what came true; else forecasts less the targets.
+            For ``"log_loss"``, probabilities of what came true; otherwise forecasts minus targets.
         loss : {"log_loss", "squared_error", "absolute_error"}
-            By what blends are judged.
+            Loss by which blends are judged.
         row_weight : ndarray of shape (n_rows,)
             Weight of each row.
         kept : ndarray of shape (n_rows,), optional
-            As of `play`.
+            As for `play`.
 
         Returns
         -------
@@ -203,16 +204,17 @@ class FixedRate(Mixture):
 
 
 class FixedShare(Mixture):
-    """Hedge that goes back to experts that were bad for long: against the best sequence of experts, not the best one.
+    """Hedge that can return to experts that were bad for a time: it follows the best sequence of experts, not one.
 
-    After each row the weights are mixed with equal ones (Herbster and Warmuth, Machine Learning 32, 1998), in the share
-    ``1 / (rounds + 1)``, which needs no horizon and no number of changes (Adamskiy, Koolen, Chernov and Vovk, "A closer
-    look at adaptive regret", JMLR 17, 2016). Log losses are taken as they are, times the weights of rows ``c`` over the
-    mean weight that a unit of weight is in, ``sum c^2 / sum c``, so that the unit of weights does not matter, but for
-    that of a first one below 1e-16, of which rounding leaves nothing. Other losses have a unit: they are divided by
-    their mean so far, which is to them what its spread is to the error of a Gaussian or a Laplacian. So that no
-    single row makes all rows after it count for nothing, a loss counts as `OUTLYING` times that mean at most, in the
-    mean, and a weight as so many times the mean of weights.
+    After each row, the weights are mixed with equal ones (Herbster and Warmuth, Machine Learning 32, 1998), which get
+    the share ``1 / (rounds + 1)``. This needs no horizon and no number of changes (Adamskiy, Koolen, Chernov and Vovk,
+    "A closer look at adaptive regret", JMLR 17, 2016).
+
+    Log losses are multiplied by the weight ``c`` of the row over ``sum c^2 / sum c``, the mean weight of a row weighted
+    by itself, so the unit of weights does not matter (unless the first weight is below 1e-16, of which rounding leaves
+    nothing). Other losses have a unit: they are divided by their mean so far, which corresponds to the spread of a
+    Gaussian or Laplacian error. So that no single row makes all later rows count for nothing, a loss enters that mean
+    as at most `OUTLYING` times the mean, and a weight counts as at most `OUTLYING` times the mean weight.
 
     Parameters
     ----------
@@ -223,7 +225,7 @@ class FixedShare(Mixture):
     rounds : ndarray of shape (n_groups,)
         Number of rows.
     unit : float
-        By which to multiply mean losses, so that one over that is the rate; 0 for log losses.
+        Factor of mean losses: the rate is 1 over the product. 0 for log losses.
     """
 
     def __init__(self, excess, gap, rounds, unit):
@@ -255,7 +257,7 @@ class FixedShare(Mixture):
         return FixedShare(excess - excess.min(axis=1, keepdims=True), gap, before + np.add.reduce(rounds), self.unit)
 
     def group(self, i):
-        """One of the groups, with shared arrays: what it learns is written here."""
+        """One of the groups, with views of these arrays: what it learns is written to them."""
         own = slice(i, i + 1)
         return FixedShare(self.excess[own], self.gap[own], self.rounds[own], self.unit)
 

@@ -24,7 +24,7 @@ from .targets import Targets, growth_of, in_one_pass, widened, widened_rates
 
 LARGEST_TARGET, TARGET_LIFT = 2.0**256, 2.0**-768  # size of lifted targets that need a lift, and that lift
 SMALL_LIFT = 2.0**512  # lift of small targets
-MANY = 2**27  # weights in raw units (a GiB), of which no array is made unless somebody asks for it
+MANY = 2**27  # weights in raw units (a GiB); of more, no array is made unless somebody asks for it
 AT_ONCE = 2**21  # weights that are made at once if there is no array of all
 FARTHEST = 2.0**20  # size of a mean, in scales, from which predictions are made of deviations, not raw features
 
@@ -178,7 +178,7 @@ class LinearState:
         return replace(self, columns=self.columns.copy(), **self.small_arrays())
 
     def moved(self, places):
-        """Copy with the features in other places; a place that none comes to is as before the first row.
+        """Copy with the features in other places; a place that stays empty is as before the first row.
 
         Parameters
         ----------
@@ -188,12 +188,12 @@ class LinearState:
         Returns
         -------
         LinearState
-            A model of as many features.
+            A model with the same number of features.
 
         Raises
         ------
         NotImplementedError
-            For a model that keeps more of its features than columns, or begins with weights.
+            For a model that stores more of its features than columns, or begins with nonzero weights.
         """
         if self.rule.projected:
             raise NotImplementedError("a constraint holds all their weights together")
@@ -223,7 +223,7 @@ class LinearState:
         Parameters
         ----------
         entries : int
-            The most entries that a row to come has; see `most_followed`.
+            Largest number of entries of a coming row; see `most_followed`.
         """
         if self.frequent is None:
             features = slice(0, self.n_features)
@@ -264,7 +264,7 @@ class LinearState:
             self.columns_before = index, self.columns.take_kept(index)
 
     def undo(self, named=None):
-        """`Undo` of what is going to be learnt.
+        """Return the `Undo` of what is about to be learnt.
 
         Parameters
         ----------
@@ -391,14 +391,14 @@ class LinearState:
         return (targets.spread / width / np.sqrt(t)) ** 2 / positive(most)
 
     def see_growth(self, y, c):
-        """Take the growth of targets from rows in the order of time, which were learnt in another, or more than once.
+        """Set the growth of targets from rows in the order of time, if they were learnt in another or more than once.
 
         Parameters
         ----------
         y : ndarray of shape (n_rows, n_targets)
             Targets as they are given.
         c : ndarray of shape (n_rows,)
-            Weights, of which one at least is not 0.
+            Weights, at least one of them not 0.
         """
         rule, targets = self.rule, self.targets
         for other in self.others:
@@ -456,7 +456,7 @@ class LinearState:
         return self.lifted_mean() / positive(size)
 
     def far(self, distance=FARTHEST):
-        """Whether each column's mean is so many scales from 0 that weights in raw units lose digits."""
+        """Whether each column's mean is ``distance`` scales or more from 0, so weights in raw units lose digits."""
         with np.errstate(all="ignore"):
             return ~(np.abs(self.means_in_scales(self.size())) < distance)
 

@@ -22,7 +22,7 @@ from .model import LinearState, sparse_weights_of
 LARGE = 2**30  # numbers (8 GiB) from which no table is made
 AT_ONCE = 2**22  # numbers of the columns that are taken out at a time
 SAVED = "common", "store", "features", "n_features"  # what is saved; features in order, and columns in theirs
-# Attributes for which the model of no features, ``common``, answers for the whole model.
+# Attributes that the whole model has from ``common``, the model without features.
 OF_ALL = frozenset({
     "averaged", "clip_range", "clocks", "eta0_weights", "goes_on_by", "in_unit_of_loss", "is_among_targets", "loss",
     "mean_loss", "models", "others", "rule", "seen", "see_growth", "share_at_ends", "shares", "t", "target_mean",
@@ -38,19 +38,19 @@ def can_be_placed(rule):
 
 
 def is_placed(rule, n_features):
-    """Whether a new model of sparse rows is to have places for the columns that rows name, and no others.
+    """Whether a new model of sparse rows should be a `PlacedState`.
 
     Parameters
     ----------
     rule : LinearRule
-        By which it is to learn.
+        The rule by which it will learn.
     n_features : int
-        How many features it has.
+        Number of features.
 
     Returns
     -------
     bool
-        True where the rule allows it, and a table of all columns has `LARGE` numbers or no room.
+        True if the rule allows it, and a table of all columns has at least `LARGE` numbers or does not fit in memory.
     """
     if not can_be_placed(rule):
         return False
@@ -59,21 +59,21 @@ def is_placed(rule, n_features):
 
 
 class PlacedState:
-    """A model that has places for the columns that rows have named, and no others.
+    """A model that stores only the columns that rows have named, each in a place of its own.
 
     Parameters
     ----------
     common : LinearState
-        A model of no features: the rule, the clocks, the targets, and the column of the intercept.
+        A model without features: the rule, the clocks, the targets, and the column of the intercept.
     store : Columns
-        What is kept for the features that have a place; what lies beyond the last of them means nothing.
+        What is stored for the features that have a place. Columns beyond the last of these have no meaning.
     place : ndarray of int32 of shape (n_features,)
-        Where in ``store`` each feature is; -1 where it has no place.
+        Place of each feature in ``store``; -1 if it has none.
 
     Attributes
     ----------
     n : int
-        How many features have a place: the first ones of ``store``.
+        Number of features with a place. Their columns are the first ones of ``store``.
     centred : ndarray of int
         The frequent features, in order, which each row visits.
     """
@@ -150,7 +150,7 @@ class PlacedState:
         return PlacedState(self.common.copy(), store, place)
 
     def _with(self, common):
-        """The same columns, without copies, with another model of no features."""
+        """The same columns, without copies, with another model without features."""
         model = object.__new__(PlacedState)
         vars(model).update(vars(self), common=common)
         return model
@@ -418,10 +418,10 @@ def pieces_of(X, most):
 
 
 def side_by_side(states):
-    """Models to be compared, each as a `LinearState`, and the features that they are the part of.
+    """Models on the same features, each as a `LinearState`, and these features.
 
-    These are all features with a place in any of them; in models with a full table, those that rows have named. If all
-    have a full table, they are returned as they are, with None.
+    These are all features that have a place in any of the models or, in one with a full table, that rows have named. If
+    all have a full table, they are returned unchanged, with None.
     """
     if not any(isinstance(state, PlacedState) for state in states):
         return states, None

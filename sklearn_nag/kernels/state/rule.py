@@ -63,7 +63,7 @@ class LinearRule:
     ``degree``                   ``y -> a y`` multiplies the loss by ``a ** degree``; for ``target_unit``
     ``robust``                   whether derivatives of the loss are bounded; then no row may set the unit of the
                                  targets either (see `targets`)
-    ``outlying``                 if robust: distance from the mean, in units, as which farther targets count
+    ``outlying``                 if robust: largest distance from the mean, in units, at which targets count
     ``log_link``                 whether predictions are logarithms of what is predicted; with ``target_unit``, they are
                                  relative to the logarithm of the running mean of the targets
     ``coupled``                  whether the loss compares the heads of a row with one another
@@ -146,7 +146,7 @@ class LinearRule:
         return tuple(field.name for field in self.FIELDS if field.per_head and field.needed(self))
 
     def time_factor(self, t):
-        """Factor by which the scale of a column that no row names falls from ``t = 1`` on."""
+        """Divisor by which the scale of a column that no row names falls from ``t = 1`` on."""
         if self.normalization == "rms":
             return np.sqrt(t)
         return np.sqrt(np.sqrt(np.sqrt(t))) if self.normalization == "auto" else np.ones_like(t)

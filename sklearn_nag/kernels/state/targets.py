@@ -1,4 +1,4 @@
-"""What is learnt of the targets."""
+"""What is learnt about the targets."""
 
 import numpy as np
 
@@ -18,14 +18,15 @@ FAINT = 2.0**-40  # of a mean; units do not fade below this, or all targets that
 
 
 class Targets:
-    """What is learnt of the targets, one entry for each; all is 0 where a rule has no use for it.
+    """What is learnt about the targets, one entry for each; 0 if a rule has no use for it.
 
     Parameters
     ----------
     table : ndarray of shape (6, n_targets)
         The attributes below, in units of ``1 / lift``.
     lift : float, default=1.0
-        Power of two that targets are multiplied by; below 1 once they were so large that sums of them would overflow.
+        Power of two by which targets are multiplied: below 1 once they are so large that sums of them would overflow,
+        above 1 if those of the first row are tiny.
 
     Attributes
     ----------
@@ -36,21 +37,23 @@ class Targets:
     spread : ndarray of shape (n_targets,)
         Root of ``sum c (y - mean)^2``.
     low, high : ndarray of shape (n_targets,)
-        The smallest and the largest, from the origin; without an intercept at most and at least 0. Kept where a rule
-        learns units or clips predictions to this range.
+        The smallest and the largest target, from the origin; without an intercept, at most and at least 0. Stored if a
+        rule learns units or clips predictions to this range.
     growth : ndarray of shape (n_targets,)
-        By how much the targets have grown from the first to the last, by the straight line through them over the total
-        weight of the rows; see `grown`. Kept where their mean is.
+        How much the targets have grown from the first to the last, by the straight line through them over the total
+        weight of the rows; see `grown`. Stored if their mean is.
 
-    Where the loss is robust, a target that is more than ``outlying`` units of the rule from the mean of those before
-    counts as one that is so many, but in ``low`` and ``high``: were one row to set the unit, by which steps are made,
-    the slope of the loss would be bounded in vain. A share ``f`` of rows that are far out multiplies the square of the
-    unit by ``1 + f outlying^2`` at most in the time in which half of the rows are new, so that units stay where they
-    are while ``f`` is less than about ``1 / outlying^2``.
+    Notes
+    -----
+    If the loss is robust, a target that is more than ``outlying`` units (of the rule) from the mean of those before
+    counts as one at this distance, except in ``low`` and ``high``. If a single row could set the unit, by which steps
+    are multiplied, a bounded slope of the loss would not help. A share ``f`` of such rows multiplies the square of the
+    unit by at most ``1 + f outlying^2`` in the time in which half of the rows are replaced by new ones, so units hardly
+    change while ``f`` is less than about ``1 / outlying^2``.
 
-    Where predictions are logarithms, ``origin`` is 0, and ``sum``, ``low`` and ``high`` are the logarithms of what they
-    are otherwise, so that none of them can overflow; ``losses.ZERO`` stands for that of 0. ``spread`` and ``growth``
-    are then over the mean.
+    If predictions are logarithms, ``origin`` is 0, and ``sum``, ``low`` and ``high`` are logarithms of what they are
+    otherwise, so that none of them can overflow; ``losses.ZERO`` stands for that of 0. ``spread`` and ``growth`` are
+    then relative to the mean.
     """
 
     def __init__(self, table, lift=1.0):

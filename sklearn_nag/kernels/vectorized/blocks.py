@@ -25,7 +25,7 @@ def learn_in_blocks(learn_block, state, loss, X, y, sample_weight, order, predic
     with np.errstate(all="ignore"):
         by_row = not isinstance(X, np.ndarray) and state.rule.lazy
         state.columns.settle()
-        state.columns.arrange("F" if by_row else "C")  # so that all data of a column are side by side
+        state.columns.arrange("F" if by_row else "C")  # so that all data of a column are contiguous
         if by_row:
             n = X.shape[0] if order is None else len(order)
             blocks = ((_rows(order, start, min(start + _SPARSE_ROWS, n)), None) for start in range(0, n, _SPARSE_ROWS))

@@ -1,4 +1,4 @@
-"""What rows teach of the targets, and what is computed from these: numbers for classes, units, losses."""
+"""What rows teach about the targets, and what is computed from these: numbers for classes, units, losses."""
 
 import math
 from itertools import accumulate

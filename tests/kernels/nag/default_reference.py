@@ -1,7 +1,7 @@
 """What `NAGClassifier` and `NAGRegressor` do by default, in plain Python, from the text of ``docs/algorithms.rst``.
 
-Tallies, means, scales and what is known of targets are computed from all rows so far, at each row. Weights have no
-unit, nothing is lifted or put off, and no line is the package's.
+At each row, tallies, means, scales and what is known of targets are computed from all rows so far. Weights are
+unit-free, nothing is lifted or applied later, and no line is shared with the package.
 """
 
 import math
