@@ -32,7 +32,7 @@ def made(signal, n_rows, n_columns, seed):
 
 
 def drawn(load, seed):
-    """As `made`, of a set that is there."""
+    """Like `made`, of a set that is there."""
     X, y = load(return_X_y=True)
     rows = np.random.default_rng(seed).permutation(len(y))
     return X[rows], y[rows]

@@ -132,7 +132,7 @@ def campaign(
 
 
 def by_processes(jobs, seed, **how):
-    """As `campaign`, by several processes at once."""
+    """Like `campaign`, by several processes at once."""
     if jobs == 1:
         return campaign(seed, **how)
     with ProcessPoolExecutor(jobs) as pool:

@@ -155,7 +155,7 @@ def once(function):
 
 @once
 def taught(case):
-    """As `learnt`, and the image of the model, once for all promises."""
+    """Like `learnt`, and the image of the model, once for all promises."""
     model, played = learnt(case)
     return model, played, image(model)
 
@@ -168,7 +168,7 @@ def fitted(case):
 
 @once
 def taught_in_batches(case):
-    """As `taught`, batch by batch."""
+    """Like `taught`, batch by batch."""
     model = case.model()
     played = [
         learn(case, model, case.rows(case.X[rows]), case.y[rows], part(case.weight, rows)) for rows in case.batches

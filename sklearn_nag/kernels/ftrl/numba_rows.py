@@ -94,7 +94,7 @@ def normalise_row(table, f, rule, clock, before, c, bias, rare, n):
 
 @fast
 def play_quadratic(table, f, k, rule, factor, growth, bias, n):
-    """As `rule.quadratic_leader`, for one head; return its prediction times the length of rows."""
+    """Like `rule.quadratic_leader`, for one head; return its prediction times the length of rows."""
     p, inverse_eta = eight(0.0), 1.0 / rule.eta
     for i in range(0, n, WIDTH):
         own, z, size = lane(bias - i), load(table, f.weight + k, i), load(table, f.size, i) * factor
@@ -140,7 +140,7 @@ def play_constrained(table, f, k, rule, length, bias, width):
 
 @slow
 def play_entropy(table, f, k, rule, factor, growth, bias, width):
-    """As `play_quadratic`, for weights that share their sum."""
+    """Like `play_quadratic`, for weights that share their sum."""
     inner = width - 1 if bias >= 0 else width
     rate, top = -rule.eta / growth, -np.inf
     for i in range(inner):
@@ -170,7 +170,7 @@ def play_entropy(table, f, k, rule, factor, growth, bias, width):
 
 @fast
 def growth_of_root(root, gradient, power, inverse):
-    """As `numpy_rows.growth_of_root`, for a gradient lifted by ``power``, whose inverse is ``inverse``."""
+    """Like `numpy_rows.growth_of_root`, for a gradient lifted by ``power``, whose inverse is ``inverse``."""
     near, squared = minimum(root * power, FAR), gradient * gradient
     return squared / (sqrt(near * near + squared) + near + TINY) * inverse
 
@@ -233,7 +233,7 @@ def due(rule, clock, c):
 
 @fast
 def fade(table, n, f, rule, model, clock, factor, unseen):
-    """As `rule.fade`, for dense rows."""
+    """Like `rule.fade`, for dense rows."""
     if FADES_ON_THE_WAY:
         fade_table(table, n, model.fading, factor, 1.0)
         clock[T] *= factor
@@ -281,7 +281,7 @@ class CompiledRule(NamedTuple):
 
 
 def learn_rows(state, loss, *rows):
-    """As `numpy_rows.learn_rows`."""
+    """Like `numpy_rows.learn_rows`."""
     rule, columns = state.rule, state.columns
     constants = compiled_constants(rule, type(loss))
 

@@ -171,7 +171,7 @@ def leader(rule, columns, size, t, unit, length, target_lift):
 
 
 def quadratic_leader(rule, z, root, size, growth):
-    """As `leader`, for a quadratic regulariser with an L1 norm, which leaves zeros."""
+    """Like `leader`, for a quadratic regulariser with an L1 norm, which leaves zeros."""
     l1, l2 = rule.l1 * size, rule.l2 * size
     if rule.intercept:
         l1[:, -1] = l2[:, -1] = 0.0
@@ -181,7 +181,7 @@ def quadratic_leader(rule, z, root, size, growth):
 
 
 def entropy_leader(rule, z, size, growth):
-    """As `leader`, for weights whose absolute values add up to at most the radius."""
+    """Like `leader`, for weights whose absolute values add up to at most the radius."""
     if z.shape[1] == 0:
         return z
     power = np.where(size > 0, -rule.eta / growth * (z / positive(size)), 0.0)

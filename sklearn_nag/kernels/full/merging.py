@@ -18,7 +18,7 @@ from .rule import solve
 
 
 def merge(states, base):
-    """As `sklearn_nag.kernels.merge`, for models of the same rule."""
+    """Like `sklearn_nag.kernels.merge`, for models of the same rule."""
     exact = states[0].rule.update == "least_squares"
     how = {"move_origin": _move_rows, "move_targets": _move_values} if exact else {"move_origin": _unfold}
     with np.errstate(all="ignore"):

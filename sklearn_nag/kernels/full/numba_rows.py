@@ -45,7 +45,7 @@ TOGETHER, FOUR = np.int64(8), np.int64(4)  # rows that are rotated in together, 
 
 @slow
 def relift(table, f, factor, i, size):
-    """As `State.relift`, for one column."""
+    """Like `State.relift`, for one column."""
     new = lift_of(size)
     ratio = min(new / table[f.lift, i], 1.0)
     table[f.lift, i] = new
@@ -128,7 +128,7 @@ def rotate_four(factor, x, i, start, b, cos, sin):
 
 @strict_slow
 def is_rounding(factor, noise, share, b, size, i):
-    """As `numpy_rows.is_rounding`, for a size above that of rounding in column ``i`` itself."""
+    """Like `numpy_rows.is_rounding`, for a size above that of rounding in column ``i`` itself."""
     least = noise[b, i]
     for j in range(i - 1, -1, -1):
         share[j] = 0.0
@@ -202,7 +202,7 @@ def try_together(factor, rows, noise, first, count, x, cos, sin, share):
 
 @strict_slow
 def rotate_in(table, f, factor, kept, rows, noise, first, count, x, cos, sin, share):
-    """As `try_together`, for as many of ``count`` rows as can go together; ``kept`` has room for the factor."""
+    """Like `try_together`, for as many of ``count`` rows as can go together; ``kept`` has room for the factor."""
     n, end = np.uint64(factor.shape[0]), 0
     if count > 1:
         for i in range(factor.shape[0]):
@@ -238,7 +238,7 @@ def dot(a, v):
 
 @slow
 def solve(table, f, factor, k, w):
-    """As `rule.solve`, for a head."""
+    """Like `rule.solve`, for a head."""
     n = factor.shape[0]
     for i in range(n - 1, -1, -1):
         w[i] = 0.0
@@ -251,7 +251,7 @@ def solve(table, f, factor, k, w):
 
 @fast
 def turn(table, f, cos, sin, b, v, averaged, is_new):
-    """As `numpy_rows.rotate_in`, for weights and their average, once row ``b`` is in the factor; returns ``rest``."""
+    """Like `numpy_rows.rotate_in`, for weights and their average, once row ``b`` is in the factor; returns ``rest``."""
     rest = 1.0
     for i in range(v.size):
         v[i], rest = sin[b, i] * rest, cos[b, i] * rest
@@ -269,7 +269,7 @@ def turn(table, f, cos, sin, b, v, averaged, is_new):
 
 @slow
 def regress(table, heads, f, rule, clock, before, c, loss, losses, target, v, solved, is_new, residual, rest):
-    """As `numpy_rows._regress_row`, once the row is rotated in; returns whether predictions are finite."""
+    """Like `numpy_rows._regress_row`, once the row is rotated in; returns whether predictions are finite."""
     root, leverage = np.sqrt(c), dot(v, v)
     for k in range(losses.size):
         mean = target[SUM, k] / max(before, TINY)
@@ -295,7 +295,7 @@ def regress(table, heads, f, rule, clock, before, c, loss, losses, target, v, so
 
 @fast
 def potential(table, f, rule, clock, Gamma, k):
-    """As `State.potential`, for a head."""
+    """Like `State.potential`, for a head."""
     q = table[f.weight + k]
     power = (dot(q, q) - Gamma[k]) / (2.0 * rule.alpha * clock[LARGEST_WEIGHT])
     return np.exp(min(power, LARGEST_POWER)) / rule.alpha
@@ -303,7 +303,7 @@ def potential(table, f, rule, clock, Gamma, k):
 
 @fast
 def average(table, f, rule, clock, Gamma, c, v, k):
-    """As `numpy_rows.average`, for a head."""
+    """Like `numpy_rows.average`, for a head."""
     share, inner = c / clock[T] * (2.0 - c / clock[T]), 0.0
     factor = potential(table, f, rule, clock, Gamma, k)
     for i in range(v.size):
@@ -315,7 +315,7 @@ def average(table, f, rule, clock, Gamma, c, v, k):
 
 @slow
 def fade(table, f, clock, target, factor, n_heads, passed):
-    """As `rule.fade`."""
+    """Like `rule.fade`."""
     root = np.sqrt(passed)
     for i in range(factor.shape[0]):
         largest = 0.0
@@ -416,7 +416,7 @@ class CompiledRule(NamedTuple):
 
 
 def learn_rows(state, loss, X, y, sample_weight, order, predictions):
-    """As `numpy_rows.learn_rows`."""
+    """Like `numpy_rows.learn_rows`."""
     state.columns.arrange("C")
     clock = np.array([state.t, 0.0, state.largest_weight, state.age, state.faded])
     heads = new_heads(state)

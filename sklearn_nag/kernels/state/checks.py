@@ -66,7 +66,7 @@ def check(state: Any) -> None:
 
 
 def check_layout(state: Any) -> None:
-    """As `check`, except for the values in arrays; takes no longer for many columns than for one."""
+    """Like `check`, except for the values in arrays; takes no longer for many columns than for one."""
     if not isinstance(state, LinearState):
         raise ValueError(f"the model is a {type(state).__name__}; it must be a state of one of the kernel's families")
     rule, columns = _part(state, "rule"), _part(state, "columns")

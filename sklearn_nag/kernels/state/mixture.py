@@ -190,7 +190,7 @@ class FixedRate(Mixture):
     grows = False
 
     def rearranged(self, experts):
-        """As `Mixture.rearranged`, with the same rate."""
+        """Like `Mixture.rearranged`, with the same rate."""
         copied = Mixture.rearranged(self, experts)
         with np.errstate(over="ignore"):
             gap = self.gap * (np.log(len(experts)) / np.log(self.excess.shape[1]))
@@ -245,7 +245,7 @@ class FixedShare(Mixture):
     rearranged = FixedRate.rearranged
 
     def merged(self, others, base=None):
-        """As `Mixture.merged`, but each mixture's weights count by its rounds, because old losses are forgotten."""
+        """Like `Mixture.merged`, but each mixture's weights count by its rounds, because old losses are forgotten."""
         mixtures, before = [self, *others], 0.0 if base is None else base.rounds
         rounds = np.array([mixture.rounds - before for mixture in mixtures])
         part = rounds / positive(np.add.reduce(rounds))
@@ -262,7 +262,7 @@ class FixedShare(Mixture):
         return FixedShare(self.excess[own], self.gap[own], self.rounds[own], self.unit)
 
     def suffer(self, share, losses, noise=0.0, row_weight=None):
-        """As `Mixture.suffer`; ``noise`` and ``row_weight`` are those of `play` for the row."""
+        """Like `Mixture.suffer`; ``noise`` and ``row_weight`` are those of `play` for the row."""
         n_experts = share.shape[1]
         before = self.rounds.copy()
         self.rounds += 1.0

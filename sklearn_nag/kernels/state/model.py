@@ -533,7 +533,7 @@ class LinearState:
         return np.flatnonzero(met[: self.n_features])
 
     def _linear_of_met(self):
-        """As `_linear`, from the columns that rows have named; others have no weight."""
+        """Like `_linear`, from the columns that rows have named; others have no weight."""
         columns, n_features = self.columns, self.n_features
         met = self.met()
         if 2 * len(met) > len(columns.lift):
@@ -627,7 +627,7 @@ class BoundedState(LinearState):
         return state
 
     def relift_targets(self, factor):
-        """As `LinearState.relift_targets`; weights are stored without unit."""
+        """Like `LinearState.relift_targets`; weights are stored without unit."""
         super().relift_targets(factor)
         self.largest_gradient = self.largest_gradient * factor ** (self.rule.degree - 1)
 

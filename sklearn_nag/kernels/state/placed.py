@@ -156,15 +156,15 @@ class PlacedState:
         return model
 
     def latest(self):
-        """As `LinearState.latest`."""
+        """Like `LinearState.latest`."""
         return self._with(self.common.latest())
 
     def unclipped(self):
-        """As `LinearState.unclipped`."""
+        """Like `LinearState.unclipped`."""
         return self._with(self.common.unclipped())
 
     def moved(self, places):
-        """As `LinearState.moved`."""
+        """Like `LinearState.moved`."""
         self.common.moved(np.zeros(0, np.int64))  # raises if features cannot be moved
         features = self.features()
         features = features[places[features] >= 0]
@@ -185,7 +185,7 @@ class PlacedState:
 
     @property
     def can_be_written(self):
-        """As `LinearState.can_be_written`."""
+        """Like `LinearState.can_be_written`."""
         return can_be_written(self.place) and self.common.can_be_written and can_be_written(self.store.table)
 
     def features(self):
@@ -248,7 +248,7 @@ class PlacedState:
     # -- learning
 
     def undo(self, named=None):
-        """As `LinearState.undo`."""
+        """Like `LinearState.undo`."""
         return Undo(self, None if named is None else distinct(named, self.n_features))
 
     def learn(self, learn_rows, loss, X, y, sample_weight, order, predictions):
@@ -267,7 +267,7 @@ class PlacedState:
             self.put(features if some.nnz or len(self.centred) else features[:0], part)
 
     def adopt(self, rule):
-        """As `LinearState.adopt`."""
+        """Like `LinearState.adopt`."""
         if not can_be_placed(rule):
             raise ValueError(
                 f"a model of {rule.n_heads:,} weight vectors of {self.n_features:,} columns keeps those alone that "
@@ -287,34 +287,34 @@ class PlacedState:
     # -- what the arrays stand for
 
     def sparse_weights(self):
-        """As `LinearState.sparse_weights`."""
+        """Like `LinearState.sparse_weights`."""
         return sparse_weights_of(self, self.features())
 
     coef = sparse_weights
 
     def intercept(self):
-        """As `LinearState.intercept`."""
+        """Like `LinearState.intercept`."""
         return self.part(self.centred).linear()[1]
 
     def is_exact(self):
-        """As `LinearState.is_exact`."""
+        """Like `LinearState.is_exact`."""
         return self.part(self.features()).is_exact()
 
     def scale(self):
-        """As `LinearState.scale`."""
+        """Like `LinearState.scale`."""
         return self._of_columns(lambda model: model.scale(), 1.0 if self.rule.normalization is None else 0.0)
 
     def mean(self):
-        """As `LinearState.mean`."""
+        """Like `LinearState.mean`."""
         return self._of_columns(lambda model: model.mean(), 0.0)
 
     def share_of_rows(self):
-        """As `LinearState.share_of_rows`."""
+        """Like `LinearState.share_of_rows`."""
         return self._of_columns(lambda model: model.share_of_rows(), 0.0)
 
     @property
     def largest(self):
-        """As `LinearState.largest`."""
+        """Like `LinearState.largest`."""
         return self._of_columns(lambda model: model.columns.largest, 0.0)[: self.n_features]
 
     def _of_columns(self, read, of_others):
@@ -346,7 +346,7 @@ class PlacedState:
 
 
 class Undo:
-    """As `sklearn_nag.kernels.state.model.Undo`; the features that a call may change are ``named``, by default all.
+    """Like `sklearn_nag.kernels.state.model.Undo`; the features that a call may change are ``named``, by default all.
 
     A replaced store stays as it was, so only the columns that the call names are copied.
     """

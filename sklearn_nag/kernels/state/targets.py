@@ -170,7 +170,7 @@ def over_mean(low, high, mean):
 
 
 def widened_rates(low, high, growth, spread, mean, t):
-    """As `widened`, with logarithms of the ends and the mean; growth and spread are over the mean."""
+    """Like `widened`, with logarithms of the ends and the mean; growth and spread are over the mean."""
     further, (bottom, top) = margin(growth, spread, t), over_mean(low, high, mean)
     with np.errstate(divide="ignore"):
         down = np.log1p(-np.minimum(further * (growth < 0) / positive(bottom), 1.0))

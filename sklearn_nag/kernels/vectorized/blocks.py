@@ -54,7 +54,7 @@ def learn_in_blocks(learn_block, state, loss, X, y, sample_weight, order, predic
 
 
 def learn_row_by_row(play_and_learn, *args):
-    """As `learn_in_blocks`, but sparse rows share blocks.
+    """Like `learn_in_blocks`, but sparse rows share blocks.
 
     ``play_and_learn(state, columns, loss, inputs, target_rows, c, played)`` plays each row of a segment, within the
     range of predictions, and then learns it.

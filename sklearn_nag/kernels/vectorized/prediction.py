@@ -38,7 +38,7 @@ def is_narrow(state):
 
 
 def predict_few(state, X):
-    """As `predict`, for few dense rows that surely stay in range, as most do; without the checks for others.
+    """Like `predict`, for few dense rows that surely stay in range, as most do; without the checks for others.
 
     ``X`` has from 1 to `FEW` numbers; NaN and infinity count as too large. Returns None if a number may leave the
     range, or if models need more.
@@ -56,7 +56,7 @@ def predict_few(state, X):
 
 
 def _by_weights(state, X):
-    """As `predict`, from the weights of all columns of the model."""
+    """Like `predict`, from the weights of all columns of the model."""
     coef, intercept, reach = state.linear()
     with np.errstate(all="ignore"):
         if reach:
@@ -75,7 +75,7 @@ def _products(X, coef):
 
 
 def _predict_by_parts(state, X):
-    """As `predict`, for a model with too many weights, with so few rows at a time that these name few columns."""
+    """Like `predict`, for a model with too many weights, with so few rows at a time that these name few columns."""
     X, p = sparse.csr_array(X), np.empty((X.shape[0], state.rule.n_played))
     for rows in pieces_of(X, AT_ONCE // state.rule.n_heads):
         p[rows] = _by_weights(*part_of_rows(state, X[rows]))
@@ -83,7 +83,7 @@ def _predict_by_parts(state, X):
 
 
 def predict_by_row(state, X):
-    """As `predict`, with the same bits for any division of the rows into batches."""
+    """Like `predict`, with the same bits for any division of the rows into batches."""
     if state.rule.clip is not None and (models := state.models()):
         return _mean(predict_by_row, models, X)
     if state.has_many:
@@ -129,7 +129,7 @@ def part_of_rows(state, X):
 
 
 def predict_unit_free(state, X):
-    """As `predict`, by ``sum u x / s``: slower, but in range, and with the same bits for any division into batches."""
+    """Like `predict`, by ``sum u x / s``: slower, but in range, and with the same bits for any division into batches."""
     if models := state.models():
         return _mean(predict_unit_free, models, X)
     by_all = isinstance(X, np.ndarray) or is_narrow(state) or not state.rule.columnwise
@@ -140,7 +140,7 @@ def predict_unit_free(state, X):
 
 
 def _sum_unit_free(state, X):
-    """As `predict_unit_free`, on all columns of the model."""
+    """Like `predict_unit_free`, on all columns of the model."""
     with np.errstate(all="ignore"):
         u, rest, origin = unit_free(state, lifted=True)  # lifted, so that no large terms that cancel are cut off
         without_units = _taker_of_units(state, X.shape[1])

@@ -136,7 +136,7 @@ def _grow(growth, kept, gained):
 
 
 def _spreads(targets, c, t, differences, kept):
-    """As `_growths`, for spreads."""
+    """Like `_growths`, for spreads."""
     deviations = np.sqrt(c * (t[:-1] / t[1:]))[:, None] * np.abs(differences)
     return _one_after_another(_spread, targets.spread, kept, deviations)
 
@@ -159,7 +159,7 @@ def _one_after_another(step, known, *rows):
 
 
 def read_rates(state, y, c, t):
-    """As `read_targets`, if predictions are logarithms of what is predicted.
+    """Like `read_targets`, if predictions are logarithms of what is predicted.
 
     They are counted from the logarithm of the mean of the targets, so a factor of these changes nothing else.
     Derivatives compare with ratios of targets to the mean with the row. Sums are stored as logarithms, so no target
@@ -213,7 +213,7 @@ def _over_means(log_y, means):
 
 
 def read_variations(state, y, c, t):
-    """As `read_mean_rates`, with the squared coefficient of variation of the targets before each row."""
+    """Like `read_mean_rates`, with the squared coefficient of variation of the targets before each row."""
     targets = state.targets
     means = read_mean_rates(state, y, c, t)
     with np.errstate(divide="ignore", over="ignore"):
@@ -297,7 +297,7 @@ def count_losses(state, loss, target_rows, c, played, first):
 
 
 def suffer_bounded(state, loss, target_rows, i, p):
-    """As `suffer`, for learners without a learning rate: the derivative over its bound, between -1 and 1.
+    """Like `suffer`, for learners without a learning rate: the derivative over its bound, between -1 and 1.
 
     Their ``state`` is a `BoundedState`, whose largest derivatives are updated.
     """

@@ -14,7 +14,7 @@ from ..helpers import KERNELS
 
 @functools.cache
 def full_reference(X, y, d, loss):
-    """As `reference.full`, once for both kernels."""
+    """Like `reference.full`, once for both kernels."""
     return reference.full(np.frombuffer(X).reshape(-1, d), np.frombuffer(y), loss, 1.5)
 
 

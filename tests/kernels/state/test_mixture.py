@@ -37,7 +37,7 @@ def adahedge(losses, kept=None):
 
 
 def play_compiled(mixture, losses):
-    """As `Mixture.play`, compiled."""
+    """Like `Mixture.play`, compiled."""
     from sklearn_nag.kernels.compiled.mixture import play_mixture
 
     return play_mixture(mixture, losses)
