@@ -129,7 +129,7 @@ def part_of_rows(state, X):
 
 
 def predict_unit_free(state, X):
-    """Like `predict`, by ``sum u x / s``: slower, but in range, and with the same bits for any division into batches."""
+    """Like `predict`, as ``sum u x / s``: slower, but in range, and with the same bits for any cut into batches."""
     if models := state.models():
         return _mean(predict_unit_free, models, X)
     by_all = isinstance(X, np.ndarray) or is_narrow(state) or not state.rule.columnwise
