@@ -58,7 +58,7 @@ def parse(arguments):
     add(
         "--time",
         metavar="NAME",
-        help="column to sort rows by; later ones are predicted from earlier ones (one with dates)",
+        help="column to sort rows by, so that later rows are predicted from earlier ones (by default one with dates)",
     )
     add("--shuffle", action="store_true", help="ignore the order of rows, even if there is a column with dates")
     add("--rows", type=int, default=10_000, help="largest number of rows of the CSV file to use (%(default)s)")
@@ -67,7 +67,7 @@ def parse(arguments):
     add("--encoding", default="utf-8", help="encoding of the CSV file (%(default)s)")
     options = parser.parse_args(arguments)
     if (options.csv is None) != (options.target is None):
-        parser.error("a CSV file and --target go together")
+        parser.error("pass both a CSV file and --target, or neither")
     if options.csv is not None and not options.csv.is_file():
         parser.error(f"there is no file {options.csv}")
     if options.folds < 2 or options.rows < 10:

@@ -133,7 +133,7 @@ def test_it_is_shard_fit_but_for_the_first_partition():
             (da.from_array(X, (100, 4)), da.from_array(Y, 100)),
             {"sample_weight": da.zeros(len(Y), chunks=100)},
             ValueError,
-            "sample_weight, with class_weight, is zero for all rows",
+            "sample_weight, or its product with class_weight, is zero for all rows",
         ),
     ],
 )

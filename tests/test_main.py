@@ -95,8 +95,8 @@ def test_a_file_that_cannot_be_used_is_one_sentence(tmp_path, capsys):
     ("arguments", "message"),
     [
         (["none.csv", "--target", "x"], "there is no file none.csv"),
-        ([__file__], "a CSV file and --target go together"),
-        (["--target", "x"], "a CSV file and --target go together"),
+        ([__file__], "pass both a CSV file and --target, or neither"),
+        (["--target", "x"], "pass both a CSV file and --target, or neither"),
         (["--folds", "1"], "--folds must be at least 2"),
         (["--jobs", "0"], "--jobs must not be 0; -1 is all cores"),
         (["--figure", "none/x.png"], "there is no folder none for x.png"),

@@ -166,7 +166,8 @@ def check_methods(model, options):
     for option, method in methods.items():
         if getattr(options, option) and not hasattr(model, method):
             last = learner_of(model)
-            raise ValueError(f"--{option}: this {type(last).__name__} has no {method}.")
+            hint = " Intervals are for quantities; --proba is for classes." if option == "interval" else ""
+            raise ValueError(f"--{option}: this {type(last).__name__} has no {method}.{hint}")
 
 
 def columns_of(model):
@@ -247,7 +248,7 @@ def predicted(model, X, options, n_before) -> Any:
             ends = model.predict_interval(X, options.interval)
             given["lower"], given["upper"] = ends[..., 0], ends[..., 1]
     except ValueError as error:
-        error.add_note(f"This concerns a batch of {X.shape[0]} rows after the first {n_before}.")
+        error.add_note(f"This concerns data rows {n_before + 1} to {n_before + X.shape[0]}.")
         raise
     classes = getattr(model, "classes_", None) if is_classifier(model) else None
     for what, values in given.items():

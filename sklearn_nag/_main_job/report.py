@@ -276,15 +276,14 @@ def rest(comparison, best):
         if outcome.learner.family == BASELINES or outcome in (best, reference):
             continue
         p, change = p_values[outcome.name], percent(comparison, outcome, reference)
-        name = outcome.name.removeprefix(f"{reference.name}, ")
         if np.isnan(p):
-            groups["failed"].append(name)
+            groups["failed"].append(called(outcome, reference))
         elif p >= SURE:
-            groups["same"].append(name)
+            groups["same"].append(called(outcome, reference))
             uncertain.append(outcome)
         else:
             is_better = comparison.error(outcome) < comparison.error(reference)
-            groups["better" if is_better else "worse"].append(f"{name} ({change})")
+            groups["better" if is_better else "worse"].append(called(outcome, reference, change))
     says = {
         "better": ("is also better", "are also better"),
         "same": ("does not differ significantly", "do not differ significantly"),
@@ -296,10 +295,16 @@ def rest(comparison, best):
         lowest = min(uncertain, key=comparison.error)
         is_much = comparison.error(lowest) < (1.0 - MUCH) * comparison.error(reference)
         if is_much and comparison.difference(lowest, reference).p < SURE:  # by itself
-            name = lowest.name.removeprefix(f"{reference.name}, ")
+            name = called(lowest, reference)
             how_much = f"{lower(comparison, lowest, reference)} on average"
             parts["same"] += f", although {name} has {how_much} (p = {p_values[lowest.name]:.2g}): try more rows"
     return f"compared with {reference.name} with default parameters, {'; '.join(parts.values())}."
+
+
+def called(outcome, reference, *remarks):
+    """Name of a learner in a list, without the reference's and with remarks in brackets: "SGDClassifier (scaled)"."""
+    name, *parts = outcome.name.removeprefix(f"{reference.name}, ").split(", ")
+    return f"{name} ({', '.join([*parts, *remarks])})" if parts or remarks else name
 
 
 def joined(names):

@@ -83,7 +83,9 @@ def is_fitted(model):
 def check_learnt(model):
     """Raise for a model whose rows all had weight 0."""
     if learner_of(model).t_ == 0.0:
-        raise ValueError("sample_weight, with class_weight, is zero for all rows: there is nothing to learn from.")
+        raise ValueError(
+            "sample_weight, or its product with class_weight, is zero for all rows: there is nothing to learn from."
+        )
 
 
 def check_cut(n_shards, rounds):

@@ -519,12 +519,13 @@ class OnlineClassifier(_labels.ScoresLabels, WeighsClasses, OnlineLinear):
     @named_publicly
     @between_calls
     def predict_set(self, X: Rows, coverage: float | ArrayLike = 0.9) -> np.ndarray:
-        """Set of classes for each row that contains its class with the given probability.
+        """For each row, a set of classes that contains the true class with the given probability.
 
-        A class is in the set if its probability is above a threshold. The threshold is a quantile of the probabilities
-        that past rows' classes had before the rows were learnt. It is updated with each row so that, in the long run,
-        sets contain the class at least as often as requested, as for `NAGRegressor.predict_interval`. The most probable
-        class is always in the set. If that class alone is correct more often than requested, so are the sets.
+        For ``calibration="progressive"`` only. A class is in the set if its probability is above a threshold. The
+        threshold is a quantile of the probabilities that past rows' classes had before the rows were learnt. It is
+        updated with each row so that, in the long run, sets contain the class at least as often as requested, as for
+        `NAGRegressor.predict_interval`. The most probable class is always in the set. If that class alone is correct
+        more often than requested, so are the sets.
 
         Parameters
         ----------

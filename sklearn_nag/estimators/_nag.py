@@ -23,7 +23,7 @@ from ._regressor import OnlineRegressor
 from ._validation import as_given
 
 INSTEAD_OF_SCHEDULES = {
-    "optimal": "The default, 'constant', needs no schedule: eta0 has no unit; eta0='auto' finds it on the way.",
+    "optimal": "The default, 'constant', needs no schedule; eta0='auto' mixes five rates.",
     "adaptive": "adaptive=True, the default, gives each weight a rate of its own, with learning_rate='constant'.",
     "pa1": (
         "A constant rate with importance_aware=True, normalization=None and adaptive=False makes passive-aggressive "

@@ -271,7 +271,7 @@ def check_half_life(value, options=(None,), normalization=None):
         if half_life is True:  # as a number, it is 1
             described = " or ".join([*map(repr, allowed), "a float in the range [1, inf)"])
             raise InvalidParameterError("half_life", described, "True")
-        hint = "Several are a tuple, as (1000, 50)." if "auto" in allowed else ""
+        hint = "To mix several, pass a tuple such as (1000, 50)." if "auto" in allowed else ""
         check_number("half_life", half_life, min_val=1, options=allowed, hint=hint)
     if value is not None and normalization == "max":
         raise ValueError(

@@ -119,7 +119,9 @@ class Passes:
         self.targets, self.effective_weight = estimator._encode(y), estimator._weigh(y, weight)
         self._have_units = is_regressor(estimator) and self.targets.shape[1] > 1
         if self.effective_weight is not None and not self.effective_weight.any():
-            raise ValueError("sample_weight, with class_weight, is zero for all rows: fit has nothing to learn from.")
+            raise ValueError(
+                "sample_weight, or its product with class_weight, is zero for all rows: fit has nothing to learn from."
+            )
         rule, weight = estimator._state.rule, self.effective_weight
         if rule.target_unit and not rule.log_link:
             estimator._state.lift_small(self.targets if weight is None else self.targets[weight > 0])

@@ -61,7 +61,7 @@ tol : float or None, default=1e-3
     best one by ``tol`` for ``n_iter_no_change`` passes. None: `fit` stops after ``max_iter`` passes.
 class_weight : dict, "balanced" or None, default=None
     Factor for the weights of the rows of each class; 1 for classes that a dict does not name. ``"balanced"`` gives the
-    classes that occur equal total weight, by ``sample_weight``; `partial_fit` balances the classes seen up to each
+    classes that occur the same sum of ``sample_weight``; `partial_fit` balances the classes seen up to each
     row. See ``progressive_loss_`` for a side effect.
 calibration : {"progressive", None}, default=None
     ``"progressive"`` gives every loss probabilities and sets of classes (`predict_set`). It learns a temperature and,
@@ -140,8 +140,8 @@ adaptive : bool, default=True
 centering : bool or "auto", default="auto"
     Whether to subtract the running mean from each feature, so that its origin does not matter. With
     ``normalization="auto"``, this applies to features that are not 0 in more than half of the rows, whether rows are
-    stored as dense or sparse. ``"auto"``: if ``normalization`` and ``fit_intercept`` are in use and, with ``"max"`` and
-    ``"rms"``, the first rows are dense. Without ``normalization="auto"``, sparse rows cannot be centred.
+    stored as dense or sparse. ``"auto"``: yes if ``normalization`` and ``fit_intercept`` are in use and, with ``"max"``
+    and ``"rms"``, the first rows are dense. Without ``normalization="auto"``, sparse rows cannot be centred.
 scales : {"online", "first-pass"}, default="online"
     How to learn scales, means and the unit of the target.
 

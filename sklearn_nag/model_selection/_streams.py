@@ -89,8 +89,9 @@ def _given_batches(X, y, sample_weight):
     for batch in X:
         if not (isinstance(batch, tuple) and len(batch) in (2, 3)):
             size = f" of {len(batch)}" if isinstance(batch, tuple) else ""
+            hint = " For files and frames, pass read_batches(...)." if isinstance(batch, str) else ""
             raise ValueError(
-                f"batches must be tuples (X, y) or (X, y, sample_weight); got {type(batch).__name__}{size}."
+                f"batches must be tuples (X, y) or (X, y, sample_weight); got {type(batch).__name__}{size}.{hint}"
             )
         if batch[1] is None:
             raise ValueError("batches have no targets to learn: y is None. For files, name the column with target.")
@@ -130,7 +131,7 @@ def known_classes(estimator, y, classes):
     if not is_classifier(estimator):
         return None
     if classes is None and y is None:
-        raise ValueError("classes must be given for an iterable of batches: all classes, before the first row.")
+        raise ValueError("classes must be given for an iterable of batches: name all classes before the first row.")
     found = classes_in(y) if classes is None else classes_named(classes)
     found = named_classes(classes) if found is None else found
     if not found.size:

@@ -449,7 +449,7 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
 
     def _mismatch(self, what, filled):
         if self.mismatch == "raise":
-            raise ValueError(f"{what}; mismatch='fill' would go on with a warning.")
+            raise ValueError(f"{what}; with mismatch='fill' this would only be a warning.")
         warnings.warn(f"{what}; {filled}", UserWarning, stacklevel=2)
 
     def _check_sizes(self, rows, columns):

@@ -269,7 +269,7 @@ class OnlinePipeline(Pipeline):
 
     @available_if(_last_can("predict_set"))
     def predict_set(self, X: Any, coverage: float | ArrayLike = 0.9) -> np.ndarray:
-        """Set of classes for each row that contains its class with the given probability.
+        """For each row, a set of classes that contains the true class with the given probability.
 
         Parameters
         ----------

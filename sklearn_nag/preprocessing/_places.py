@@ -167,7 +167,7 @@ def check_kind(name, array, ndim, dtype):
 def _place(name, entry, n_columns):
     if not 0 <= entry < n_columns:
         raise ValueError(
-            f"{name} has {shown(int(entry))}, which is no column of X: positions go from 0 to {n_columns - 1}."
+            f"{name} has {shown(int(entry))}, which is not a column of X: positions go from 0 to {n_columns - 1}."
         )
     return int(entry)
 
@@ -176,5 +176,5 @@ def _named(name, entry, names):
     exact = np.flatnonzero(names == entry)
     found = exact if len(exact) else [place for place, known in enumerate(names) if fnmatchcase(str(known), entry)]
     if len(found) == 0:
-        raise ValueError(f"{name} has {entry!r}, which is no column of X; the first is {as_given(names[0])}.")
+        raise ValueError(f"{name} has {entry!r}, which is not a column of X; the first is {as_given(names[0])}.")
     return list(found)

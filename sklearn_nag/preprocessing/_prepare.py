@@ -269,7 +269,7 @@ def _of_words(column, asked, least):
         if any(made):
             return min(filter(None, made), key=lambda choice: choice.n_missing)
         word = next((word for word in values if not _DIGIT.search(word)), next(iter(values)))
-        what = f"is asked to be {asked}, but it holds other words, such as {shown(word)}"
+        what = f"cannot be read as {asked}: it holds other words, such as {shown(word)}"
         raise ValueError(f"column {as_given(column.name)} {what}.")
     length = sum(counts[word] * len(word.split()) for word in counts) / max(n - n_none, 1)
     if asked == TEXT or (asked is None and length >= WORDS_OF_TEXT and len(counts) > MOST_WORDS):
@@ -628,8 +628,8 @@ def prepare(
     for parameter, given in (("columns", wanted), ("drop", drop), ("kinds", kinds)):
         for name in given:
             if place_of(name, places) is None:
-                what = f"{parameter} has {as_given(name)}, which is no column to learn from"
-                raise ValueError(f"{what}; they are {shown(names)}.")
+                what = f"{parameter} has {as_given(name)}, which is not a column to learn from"
+                raise ValueError(f"{what}; these are {shown(names)}.")
     for name, kind in kinds.items():
         if kind not in KINDS:
             raise InvalidParameterError(f"kinds[{name!r}]", f"one of {', '.join(map(repr, KINDS))}", shown(kind))

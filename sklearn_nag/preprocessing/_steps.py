@@ -194,7 +194,7 @@ def merge_steps(name: str, steps: list, base: Any = None) -> Any:
         try:
             return merged(steps, base)
         except (TypeError, ValueError) as error:
-            error.add_note(f"This is of the step {name!r}.")
+            error.add_note(f"This concerns the step {name!r}.")
             raise
     if is_left_out(first) or not learns(first) or _knows_nothing(first):
         what = [step.get_params() if learns(step) else step for step in steps]

@@ -288,7 +288,7 @@ class _Learning:
             learner.partial_fit(rows, y, **options)
         except ValueError as error:
             if not isinstance(error, TypeError):  # parameter errors are both, and no row causes them
-                error.add_note(f"This is of a batch of {len(y)} rows after the first {n_before}.")
+                error.add_note(f"This concerns a batch of {len(y)} rows after the first {n_before}.")
             raise
         self.bar.show(len(y), learner.progressive_loss_ if isinstance(learner, OnlineLinear) else None)
 

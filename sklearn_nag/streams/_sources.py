@@ -75,6 +75,8 @@ def suffixes(path):
 def format_of(path):
     """Format of a file by its name: "parquet", "csv" or "svmlight"."""
     suffix, _ = suffixes(path)
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder: pass its files, or a pattern such as {str(path / '*.parquet')!r}.")
     if suffix not in FORMATS:
         known = ", ".join(FORMATS)
         raise ValueError(f"{path} has a name that does not show its format: it must end in {known}; names of text "

@@ -19,10 +19,10 @@ STEADY = np.linspace(-0.001, 0.001, 10)
     ("errors", "first", "second"),
     [
         (
-            {"ours": 0.5, "one pass": 0.5, "sgd": 0.7, "shares": 0.8},
+            {"ours": 0.5, "ours, one pass, goes on": 0.5, "sgd, scaled": 0.7, "shares": 0.8},
             "Use ours with default parameters: log loss 0.5, 37.5 % lower log loss than predicting the shares.",
-            "Compared with ours with default parameters, one pass does not differ significantly; sgd (+40.0 %) is "
-            "worse.",
+            "Compared with ours with default parameters, one pass (goes on) does not differ significantly; sgd "
+            "(scaled, +40.0 %) is worse.",
         ),
         (
             {"ours": 0.5, "cells": 0.4, "sgd": 0.45, "shares": 0.8},

@@ -271,10 +271,10 @@ def test_prepared_columns(run):
         (["--as", "town=colour"], "--as town=colour: it must be NAME=KIND, where KIND is one of numbers, words, "),
         (["--as", "town"], "--as town: it must be NAME=KIND"),
         (["--as", "town=words", "town=drop"], "--as town=drop: 'town' is words, as said before"),
-        (["--as", "place=words"], "--as has 'place', which is no column"),
-        (["--drop", "place"], "--drop has 'place', which is no column"),
-        (["--drop", "size", "--sample-weight", "size"], "'size', which is no column to learn from; they are ['town']"),
-        (["--as", "town=dates"], "column 'town' is asked to be dates, but it holds other words"),
+        (["--as", "place=words"], "--as has 'place', which is not a column"),
+        (["--drop", "place"], "--drop has 'place', which is not a column"),
+        (["--drop", "size", "--sample-weight", "size"], "which is not a column to learn from; these are ['town']"),
+        (["--as", "town=dates"], "column 'town' cannot be read as dates: it holds other words"),
     ],
 )
 def test_columns_that_cannot_be_prepared(run, arguments, message):
@@ -321,7 +321,7 @@ def test_what_comes_late_in_a_file(run, monkeypatch):
     rows.to_csv("rows.csv", index=False)
     code, err = run("rows.csv", "--target", "sold")
     assert code == 2
-    assert "column 'size' holds words in this table, and held numbers in the first one: 'unknown'; --fill" in err
+    assert "column 'size' holds words in this table, and held numbers in the first one: 'unknown'; with --fill" in err
     said = run("rows.csv", "--target", "sold", "--fill")
     assert "note: column 'size' holds words in this table, and held numbers in the first one; what cannot be" in said
     assert joblib.load("model.joblib")[0].mismatch == "fill"
@@ -454,7 +454,7 @@ UGLY = {
         (["same.csv", "--target", "y", "--n-features", "0"], "'n_features' parameter .* 0 instead"),
         (
             ["infinite.csv", "--target", "y"],
-            "contains infinity in column 'a'.* This is of a batch of 4 rows after the first 0",
+            "contains infinity in column 'a'.* This concerns a batch of 4 rows after the first 0",
         ),
         (["twice.csv", "--target", "y"], "2 columns 'a'; names must differ"),
         (
@@ -479,7 +479,7 @@ UGLY = {
         (["words.csv", "--target", "y", "--set", "eta0"], "--set eta0: it must be NAME=VALUE"),
         (["words.csv", "--target", "y", "--set", "eta=1"], "Invalid parameter 'eta' for estimator NAGClassifier"),
         (["words.csv", "--target", "y", "--set", "eta0=-1"], "The 'eta0' parameter of NAGClassifier .* instead\\.\n"),
-        (["words.csv", "--target", "y", "--set", "class_weight={'a': 2}"], r"in class_weight\. This is of a batch"),
+        (["words.csv", "--target", "y", "--set", "class_weight={'a': 2}"], r"in class_weight\. This concerns a batch"),
         (["words.csv", "--target", "y", "--model", "model.txt"], r"must end in \.joblib, \.pkl, \.skops"),
         (["words.csv", "--target", "y", "--model", "none/model.pkl"], r"no folder none for model\.pkl"),
         (

@@ -790,7 +790,7 @@ def test_of_sparse_rows_the_columns_that_are_said_to_be_numbers_have_curves_and_
     assert len(model.named_estimators_["curves"][0].knots_) == 5
     with pytest.raises(ValueError, match="set_numeric_columns was .* when this model was new"):
         model.set_numeric_columns([3]).partial_fit(rows, Y)
-    for wrong, why in (([0, 9], "no column of X"), ([-1], "not negative"), ([0.5], "must be integers")):
+    for wrong, why in (([0, 9], "not a column of X"), ([-1], "not negative"), ([0.5], "must be integers")):
         with pytest.raises(ValueError, match=why):
             NAGCellsRegressor(**SMALL).set_numeric_columns(wrong).fit(rows, Y)
     assert list(clone(model).set_numeric_columns([]).fit(rows, Y).named_estimators_) == ["lines"]  # without a warning

@@ -117,6 +117,8 @@ def test_batches_that_are_no_tuples_of_two_or_three(run):
         message = rf"^batches must be tuples \(X, y\) or \(X, y, sample_weight\); got {what}\.$"
         with pytest.raises(ValueError, match=message):
             run(NAGClassifier(), [batch], classes=[0, 1])
+    with pytest.raises(ValueError, match=r"got str\. For files and frames, pass read_batches"):
+        run(NAGClassifier(), "rows.csv", classes=[0, 1])
     for row in (X[0], {"radius": 1.0}):
         with pytest.raises(
             ValueError, match=r"target for each row; got the single target y=1\.0\. .*DataFrame\(\[row\]\)"

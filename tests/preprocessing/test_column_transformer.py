@@ -401,7 +401,7 @@ def test_words_that_are_numbers_or_missing_are_read_where_numbers_were(words, mi
 @pytest.mark.parametrize("word", ["young", "1_000", "$5", "inf", "True", "2024-01-01"])
 def test_no_other_word_becomes_a_number(word):
     columns = OnlineColumnTransformer([("same", "passthrough", ["a"])]).fit(pd.DataFrame({"a": [1.0, 2.0]}))
-    with pytest.raises(ValueError, match=f"holds words in this table.*: '{re.escape(word)}'; mismatch"):
+    with pytest.raises(ValueError, match=f"holds words in this table.*: '{re.escape(word)}'; with mismatch"):
         columns.transform(pd.DataFrame({"a": ["?", "1", word]}))
     for nominal in (pd.Categorical(["1", "2"]), pd.Categorical([1, 2])):
         with pytest.raises(ValueError, match="holds words in this table"):
@@ -735,7 +735,7 @@ def test_what_is_no_number_in_the_first_table_is_named_or_missing(values, kind, 
     frame = pd.DataFrame({"o": [0.5, 2.0], "b": [True, False]})
     other = frame.assign(b=values)
     found = f"column 'b' holds {kind} in this table, and its transformer takes numbers"
-    with pytest.raises(ValueError, match=f"{found}{shown}; mismatch='fill' would"):
+    with pytest.raises(ValueError, match=f"{found}{shown}; with mismatch='fill' this would"):
         prepare(frame).fit(other)
     with pytest.warns(UserWarning, match=f"{found}; what cannot be read"):
         rows = prepare(frame, mismatch="fill").fit(other).transform(frame)

@@ -169,8 +169,8 @@ def test_unclear_terms_are_refused():
         ([(0,)], "must be 'all' or a list of tuples of two or three groups. Got \\(0,\\)"),
         ([[0, 1]], "tuples of two or three groups"),
         ([(0, 1.5)], "The 'between' parameter of Interactions must be a list of places"),
-        ([(0, 3)], "between has 3, which is no column of X: positions go from 0 to 2"),
-        ([(0, "y")], "between has 'y', which is no column of X"),
+        ([(0, 3)], "between has 3, which is not a column of X: positions go from 0 to 2"),
+        ([(0, "y")], "between has 'y', which is not a column of X"),
         ([([0, 1], [1, 2])], "two different groups with the column 'x1'"),
         ([(1, 1)], "a term without products: 'x1' alone is multiplied with itself"),
     ):

@@ -155,7 +155,7 @@ def test_columns_that_are_said_to_be_numbers_are_those_of_auto(kind, rng):
     named.partial_fit(X)
     with pytest.raises(ValueError, match=r"named \[0\], and columns \[1, 3\] had knots when this"):
         told.set_numeric_columns([0]).partial_fit(X)
-    with pytest.raises(ValueError, match="set_numeric_columns has 5, which is no column of X"):
+    with pytest.raises(ValueError, match="set_numeric_columns has 5, which is not a column of X"):
         small(kind).set_numeric_columns([5]).fit(X)
 
 
@@ -166,9 +166,9 @@ def test_columns_are_places_names_patterns_or_flags(kind, rng):
     for columns in (["size_b", "size_a"], ["size_*"], [False, True, True], (2, 1, 1)):
         assert bits(small(kind, columns=columns).fit_transform(X)) == expected
     for columns, message in (
-        (["weight"], "columns has 'weight', which is no column of X; the first is 'age'"),
-        ([3], "columns has 3, which is no column of X: positions go from 0 to 2"),
-        ([-1], "columns has -1, which is no column"),
+        (["weight"], "columns has 'weight', which is not a column of X; the first is 'age'"),
+        ([3], "columns has 3, which is not a column of X: positions go from 0 to 2"),
+        ([-1], "columns has -1, which is not a column"),
         ([True], "columns has 1 flags; X has 3 columns"),
         ("age", "The 'columns' parameter of .* must be a list of places, of names"),
         ([1, "age"], "The 'columns' parameter of"),

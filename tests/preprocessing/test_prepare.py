@@ -178,7 +178,7 @@ def test_a_fifth_of_few_names_of_rows_may_end_in_zero_by_chance():
 @pytest.mark.parametrize("kind", ["dates", "numbers"])
 def test_what_is_asked_of_many_words_is_refused_soon(kind):
     words = [f"w-{i}" for i in range(1500)]
-    with pytest.raises(ValueError, match=f"asked to be {kind}, but it holds other words"):
+    with pytest.raises(ValueError, match=f"cannot be read as {kind}: it holds other words"):
         chosen(words, kinds={"c": kind})
 
 
@@ -192,7 +192,7 @@ def test_few_numbers_in_most_rows_may_be_asked_for_beside_many_words(n_others):
 
 def test_numbers_beside_dates_are_no_days_unless_few_are():
     dates = [datetime.date(2020, 1, day) for day in range(1, 31)]
-    with pytest.raises(ValueError, match="asked to be dates, but it holds other words"):
+    with pytest.raises(ValueError, match="cannot be read as dates: it holds other words"):
         chosen([*dates, *range(1, 11)], kinds={"c": "dates"})
 
 
@@ -376,12 +376,12 @@ def test_notes_of_words_say_how_many_are_numbers_and_which_differ_by_blanks():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"kinds": {"c": "numbers"}}, "column 'c' is asked to be numbers, but it holds other words, such as 'a'"),
-        ({"kinds": {"c": "dates"}}, "column 'c' is asked to be dates"),
+        ({"kinds": {"c": "numbers"}}, "column 'c' cannot be read as numbers: it holds other words, such as 'a'"),
+        ({"kinds": {"c": "dates"}}, "column 'c' cannot be read as dates"),
         ({"kinds": {"c": "colours"}}, "one of 'numbers', 'words', 'dates', 'text', 'drop'"),
-        ({"kinds": {"d": "words"}}, "kinds has 'd', which is no column"),
-        ({"drop": ["d"]}, "drop has 'd', which is no column"),
-        ({"columns": ["d"]}, "columns has 'd', which is no column"),
+        ({"kinds": {"d": "words"}}, "kinds has 'd', which is not a column"),
+        ({"drop": ["d"]}, "drop has 'd', which is not a column"),
+        ({"columns": ["d"]}, "columns has 'd', which is not a column"),
         ({"drop": ["c", "other"]}, "no column to learn from"),
         ({"mismatch": "no"}, "'mismatch' parameter"),
     ],
@@ -619,7 +619,7 @@ def test_columns_of_which_nothing_can_be_read_any_more_are_told_of():
 
 def test_a_list_is_no_name_of_a_column():
     frame = pd.DataFrame({"a": [1.0, 2.0], "b": [2.0, 1.0]})
-    with pytest.raises(ValueError, match=r"columns has \['a'\], which is no column .*; they are \['a', 'b'\]"):
+    with pytest.raises(ValueError, match=r"columns has \['a'\], which is not a column .*; these are \['a', 'b'\]"):
         prepare(frame, columns=[["a"]])
     with pytest.raises(ValueError, match="X has no column"):
         OnlineColumnTransformer([("x", OnlineImputer(), [["a"]])]).fit(frame)
@@ -791,7 +791,7 @@ def test_kinds_that_are_asked_of_numbers_and_dates_beside_words():
     assert said_of(objects(*range(19000, 19030), "?"), a="dates")[0].startswith("'a': dates, as asked, as days since")
     assert said_of(objects(1, 2, 3, "x"), a="words")[0] == "'a': 4 words, a column for each"
     for values, kind in ((SOME_DAYS, "numbers"), ([1.5] * 9, "dates")):
-        with pytest.raises(ValueError, match=f"column 'a' is asked to be {kind}, but it holds other words"):
+        with pytest.raises(ValueError, match=f"column 'a' cannot be read as {kind}: it holds other words"):
             prepare(objects(*values, "x"), kinds={"a": kind})
     shown = said_of(objects(*[1.5, 2.5, "x"] * 9))[0], said_of(objects(*[1, 2, 3] * 9, "007"))[0]
     assert shown == ("'a': 3 words, a column for each", "'a': 4 words, a column for each")

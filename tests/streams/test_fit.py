@@ -572,7 +572,7 @@ def test_the_bar_shows_each_row_once_where_a_run_goes_on(tmp_path, monkeypatch):
     bad = np.where(np.arange(2000)[:, None] == 400, np.nan, X)
     with pytest.raises(ValueError, match="NaN") as failed:
         fit_stream(NAGClassifier(), Cuttable(250, 250, rows=bad), **options)
-    assert failed.value.__notes__ == ["This is of a batch of 200 rows after the first 300."]
+    assert failed.value.__notes__ == ["This concerns a batch of 200 rows after the first 300."]
     shown.clear()
     fit_stream(NAGClassifier(), Cuttable(250, 250), **options)
     assert shown == [250, 50, 200, 1500]
@@ -721,12 +721,12 @@ def test_errors_come_in_the_order_of_the_batches():
     new = make_pipeline(Seen(), NAGClassifier())
     with pytest.raises(ValueError, match="77 rows") as raised:
         fit_stream(new, of_a_file(300, 300, 77, fails_after=3), classes=[0, 1])
-    assert raised.value.__notes__ == ["This is of a batch of 77 rows after the first 600."]
+    assert raised.value.__notes__ == ["This concerns a batch of 77 rows after the first 600."]
     labels = np.where(np.arange(len(Y)) < 300, Y, 5)  # of which the second batch has the first wrong one
     new = make_pipeline(Centred(), NAGClassifier())
     with pytest.raises(ValueError, match="5") as raised:
         fit_stream(new, of_a_file(300, 300, 300, y=labels), classes=[0, 1])
-    assert raised.value.__notes__ == ["This is of a batch of 300 rows after the first 300."]
+    assert raised.value.__notes__ == ["This concerns a batch of 300 rows after the first 300."]
     with pytest.raises(ValueError, match="5") as raised:
         fit_stream(new, of_a_file(300, 300, y=labels, fails_after=2), classes=[0, 1])
     with pytest.raises(OSError, match="the disk is gone"):

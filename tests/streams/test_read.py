@@ -590,6 +590,8 @@ def test_errors_of_files(tmp_path, monkeypatch):
         read_batches(tmp_path / "rows.svm", "y", n_features=1)
     with pytest.raises(ValueError, match=r"rows\.xls has a name that does not show its format"):
         read_batches(tmp_path / "rows.xls", "y")
+    with pytest.raises(ValueError, match=r"is a folder: pass its files, or a pattern such as '.*\*\.parquet'"):
+        read_batches(tmp_path, "y")
     with pytest.raises(ValueError, match="several formats: csv, svmlight"):
         read_batches([tmp_path / "rows.svm", csv_file(tmp_path)], "y")
     with pytest.raises(ValueError, match=r"rows\.csv has no column 'q'"):
