@@ -252,7 +252,7 @@ def without_columns(comparison):
 
 
 def plainly(baseline):
-    """What a baseline predicts, without an article or a possessive."""
+    """What a baseline predicts, without an article."""
     return baseline.name.removeprefix("the ").replace(", goes on", " as it goes on")
 
 

@@ -36,7 +36,7 @@ INSTEAD_OF_SCHEDULES = {
 }
 ETA0S = tuple(4.0 ** np.arange(-2, 3))  # learning rates that eta0="auto" mixes
 HALF_LIVES = tuple(20.0 * 4.0 ** np.arange(4, -1, -1))  # half-lives that half_life="auto" mixes, besides infinity
-MOST_NATS = 2.3  # cap on a model's log loss on a row, above that of the class's frequency: 3 for one of two
+MOST_NATS = 2.3  # cap on a log loss on a row, above that of the frequency of its class: 3 for one of two equal classes
 
 
 @cache

@@ -62,8 +62,11 @@ def find_paths(source):
         found = [name] if os.path.exists(name) else sorted(glob.glob(name, recursive=True))
         if not found:
             raise FileNotFoundError(f"there is no file {name!r}")
-        paths += found
-    return [Path(path) for path in paths]
+        paths += map(Path, found)
+    for path in paths:
+        if path.is_dir():
+            raise ValueError(f"{path} is a folder: pass its files, or a pattern such as {str(path / '*.parquet')!r}.")
+    return paths
 
 
 def suffixes(path):
@@ -75,8 +78,6 @@ def suffixes(path):
 def format_of(path):
     """Format of a file by its name: "parquet", "csv" or "svmlight"."""
     suffix, _ = suffixes(path)
-    if path.is_dir():
-        raise ValueError(f"{path} is a folder: pass its files, or a pattern such as {str(path / '*.parquet')!r}.")
     if suffix not in FORMATS:
         known = ", ".join(FORMATS)
         raise ValueError(f"{path} has a name that does not show its format: it must end in {known}; names of text "
