@@ -14,11 +14,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...losses import FARTHEST, NOTHING, ZERO
+from ...losses import FARTHEST, NOTHING, ZERO, between
 from ..state.checks import check_array, check_finite
 from ..state.lifts import LARGEST, TINY, positive
 from ..state.mixture import FixedShare
 from ..state.targets import Targets
+from ..vectorized.columns import running
 from ..vectorized.targets import read_classes, read_units, read_variations
 from .rule import Rule, State
 
@@ -120,14 +121,16 @@ class MixedState(State):
 
     def models(self):
         """Pairs of a share, of shape (n_played,), and a model."""
-        values = {part.name: getattr(self, part.name) for part in fields(State)}
+        first = object.__new__(State)
         cached = None if self.cached is None else self.cached[3]
-        first = State(**{**values, "rule": rules_of(self.rule)[0], "cached": cached})
+        vars(first).update({name: value for name, value in vars(self).items() if name not in OF_MIXTURES})
+        vars(first).update(rule=rules_of(self.rule)[0], cached=cached)
         if _has_floors(self.rule):
             has_zeros = self.targets.low <= ZERO
             for model, floor in zip(self.others, _floors(self.rule, self.target_mean(), self.t, has_zeros)):
                 model.floor = floor
-        shares = np.broadcast_to(self.trusted.weights(), (self.rule.n_played, 1 + len(self.others)))
+        weights = self.trusted.weights()
+        shares = weights if len(weights) == self.rule.n_played else np.repeat(weights, self.rule.n_played, axis=0)
         return list(zip(shares.T, (first, *self.others)))
 
     def undo(self, named=None):
@@ -193,11 +196,12 @@ class MixedState(State):
         with np.errstate(all="ignore"):
             coef = sum(share[:, None] * own[0] for share, own in zip(shares, functions))
             intercept = sum(share * own[1] for share, own in zip(shares, functions))
-        coef, intercept = (np.clip(a, -LARGEST, LARGEST) for a in (coef, intercept))
+            coef, intercept = (between(a, -LARGEST, LARGEST) for a in (coef, intercept))
         return self.within_bounds(coef), intercept, min(own[2] for own in functions), functions[0]
 
 
 MixedRule.State = MixedState
+OF_MIXTURES = {part.name for part in fields(MixedState)} - {part.name for part in fields(State)}
 
 
 class MixedUndo:
@@ -246,7 +250,7 @@ def _learn_some(learn_by, tells, mix, state, loss, X, y, sample_weight):
     rule, before, n = state.rule, state.t, len(y)
     targets = read_classes(y, rule.n_targets)
     c = np.ones(n) if sample_weight is None else sample_weight
-    t = np.add.accumulate(np.append(before, c))
+    t = running(np.add, before, c)
     hear = _hear_rates if rule.log_link else _hear_targets
     predicted, in_units, units, noise, floors = hear(state, loss, targets, c, t)
     played = np.empty((1 + len(state.others), n, rule.n_played))
@@ -276,21 +280,22 @@ def _learn_some(learn_by, tells, mix, state, loss, X, y, sample_weight):
         if rule.n_groups < rule.n_targets:
             losses = np.minimum(np.add.reduce(losses, axis=2, keepdims=True), LARGEST)
         mixed = played[0].copy()  # adding differences from it leaves predictions on which all models agree unrounded
-        groups, row_weights = [], np.column_stack([c, t[1:]])
+        shares, row_weights = np.empty(losses.shape), np.stack([c, t[1:]], axis=1)
         for i in range(rule.n_groups):
             by_chance = None if noise is None else noise[:, i] * c
-            groups.append(mix(state.trusted.group(i), np.ascontiguousarray(losses[..., i].T), by_chance, row_weights))
-        for own, share in zip(played, np.moveaxis(np.stack(groups, axis=1), -1, 0)):
-            mixed += share * np.clip(own - played[0], -LARGEST, LARGEST)
-        np.clip(mixed, -LARGEST, LARGEST, out=mixed)
-        totals = np.add.accumulate(np.vstack([of_mixture, counted(values(mixed, targets, units))]))
+            by_group = np.ascontiguousarray(losses[..., i].T)
+            shares[..., i] = mix(state.trusted.group(i), by_group, by_chance, row_weights).T
+        for own, share in zip(played, shares):
+            mixed += share * between(own - played[0], -LARGEST, LARGEST)
+        mixed = between(mixed, -LARGEST, LARGEST)
+        totals = running(np.add, of_mixture, counted(values(mixed, targets, units)))
         state.loss[:] = np.minimum(totals[-1], LARGEST)
     return mixed
 
 
 def _most_nats(state, targets, c, t):
     """Upper bounds of log losses, by the frequency of each row's class so far; updates ``heard.sum``."""
-    sums = np.add.accumulate(np.vstack([state.heard.sum, c[:, None] * targets]))
+    sums = running(np.add, state.heard.sum, c[:, None] * targets)
     state.heard.sum[:] = sums[-1]
     frequency = 0.5 + 0.5 * targets * (sums / np.maximum(t, TINY)[:, None])[1:]
     return state.rule.most_nats - np.log(np.maximum(frequency, TINY))

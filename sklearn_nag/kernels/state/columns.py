@@ -479,9 +479,11 @@ class Columns:
             return np.sqrt(self.squares)
         if rule.normalization == "auto":
             rows = np.where(self.frequent, t, self.tally)
-            root = np.sqrt(positive(rows))
+            divisor = positive(rows)
+            root = np.sqrt(divisor)
+            size = np.sqrt(self.squares / (root * np.sqrt(root)))
             # Tallies may fade to 0 before squares do: a column whose rows are forgotten is like one without rows.
-            return np.where(rows > 0, np.sqrt(self.squares / (root * np.sqrt(root))), 0.0)
+            return size if divisor is rows else np.where(rows > 0, size, 0.0)
         return self.lift
 
     def size(self, rule, t):

@@ -68,7 +68,8 @@ class JudgedState(LinearState):
 
     def share_of_latest(self):
         """Share of the latest weights in predictions, for each head."""
-        return self.trust.weights()[self.rule.groups(np.arange(self.rule.n_heads)), 0]
+        shares, n_heads = self.trust.weights()[:, 0], self.rule.n_heads
+        return shares if len(shares) == n_heads else shares[self.rule.groups(np.arange(n_heads))]
 
     def rest_of_round(self):
         """Number of rows to judge before the share changes."""

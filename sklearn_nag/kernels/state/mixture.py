@@ -68,9 +68,8 @@ class Mixture:
 
     def weights(self):
         """Share of each expert, in the shape of ``excess``; while there is no gap, the leaders share equally."""
-        gap = self.gap[:, None]
-        with np.errstate(all="ignore"):
-            power = np.where(gap > 0, -np.log(self.excess.shape[1]) * (self.excess / gap), -np.inf)
+        with np.errstate(all="ignore"):  # without a gap, all who are behind get -inf
+            power = -np.log(self.excess.shape[1]) * (self.excess / self.gap[:, None])
         share = np.exp(np.where(self.excess == 0, 0.0, power))
         return share / np.add.reduce(share, axis=1, keepdims=True)
 

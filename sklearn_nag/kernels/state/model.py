@@ -336,6 +336,10 @@ class LinearState:
         spread = self.targets.spread / np.sqrt(max(self.t, TINY))
         return np.tile(spread, self.rule.n_heads // self.rule.n_targets)
 
+    def of_played(self, values):
+        """Values of targets, repeated for each of the ``n_played`` predictions."""
+        return values if len(values) == self.rule.n_played else np.resize(values, self.rule.n_played)
+
     def target_mean(self):
         """What predictions are counted from: the mean of the targets, relative to their origin, or its logarithm."""
         if not self.rule.log_link:
@@ -358,7 +362,7 @@ class LinearState:
                 ends = (np.nan_to_num((targets.origin + end) / targets.lift) for end in self._range_of_targets())
         else:
             ends = map(np.atleast_1d, clip)
-        low, high = (np.resize(end, self.rule.n_played) for end in ends)
+        low, high = map(self.of_played, ends)
         return low if self.floor is None else np.maximum(low, self.floor), high
 
     def is_among_targets(self, p):
@@ -548,28 +552,25 @@ class LinearState:
         rule = self.rule
         with np.errstate(all="ignore"):
             u = self.unit_free_weight()
-            used = (u != 0).any(axis=0)
             size = self.size()
             scale = self.scale(size)
             divisor = positive(scale)
             n_features = u.shape[1] - rule.intercept
             coef = over_scales(u[:, :n_features], divisor[:n_features], self.targets.lift)
-            intercept = (u[:, n_features:] / divisor[n_features:]).sum(axis=1)
+            intercept = np.add.reduce(u[:, n_features:] / divisor[n_features:], axis=1)
             if rule.target_unit:
                 for origin in (self.targets.origin, self.target_mean()):
-                    intercept = intercept + np.resize(origin, rule.n_played)
+                    intercept = intercept + self.of_played(origin)
             distance = self.means_in_scales(size)
             if rule.centred:
-                centred = slice(0, n_features) if not rule.selective else np.flatnonzero(self.columns.frequent)
+                centred = slice(0, n_features) if not rule.selective else self.columns.frequent.nonzero()[0]
                 shifts = (u * distance)[:, centred]
-                intercept = intercept - shifts.sum(axis=1)
+                intercept = intercept - np.add.reduce(shifts, axis=1)
             intercept = intercept / self.targets.lift
             sizes = np.abs(coef)
-            in_range = ((sizes >= TINY) | (u[:, :n_features] == 0)) & (sizes <= LARGEST)
-            near = (np.abs(distance) < FARTHEST) & (scale > 0) | ~used
-            exact = in_range.all() and near.all() and np.isfinite(intercept).all()
-            room = (LARGEST - np.abs(intercept).max()) / (2 * FEW)
-            reach = max(float(room / sizes.max(initial=1.0)), TINY) if exact else 0.0
+            largest, last = np.maximum.reduce(sizes, axis=None, initial=1.0), np.maximum.reduce(np.abs(intercept))
+            exact = largest <= LARGEST and last <= LARGEST and _are_normal(sizes, u) and _are_near(distance, scale, u)
+            reach = max(float((LARGEST - last) / (2 * FEW) / largest), TINY) if exact else 0.0
         if not reach:
             coef, intercept = (np.nan_to_num(np.clip(a, -LARGEST, LARGEST)) for a in (coef, intercept))
         return self.within_bounds(coef), intercept, reach
@@ -580,6 +581,20 @@ class LinearState:
             return coef
         features = slice(0, coef.shape[1])
         return np.clip(coef, self.columns.low[features], self.columns.high[features]) + 0.0  # turns -0 into 0
+
+
+def _are_normal(sizes, u):
+    """Whether weights in raw units, of these ``sizes``, are normal doubles or 0 like those in ``u``."""
+    if np.minimum.reduce(sizes, axis=None, initial=LARGEST) >= TINY:  # most are, and this is quick
+        return True
+    return bool(((sizes >= TINY) | (u[:, : sizes.shape[1]] == 0)).all())
+
+
+def _are_near(distance, scale, u):
+    """Whether the means of all columns with a weight are so near 0, in scales, that no digits are lost."""
+    if np.maximum.reduce(np.abs(distance), initial=0.0) < FARTHEST and np.count_nonzero(scale) == scale.size:
+        return True
+    return bool(((np.abs(distance) < FARTHEST) & (scale > 0) | ~(u != 0).any(axis=0)).all())
 
 
 def sparse_weights_of(state, features):

@@ -209,8 +209,8 @@ def unit_free(state, lifted=False):
     n_features = u.shape[1] - rule.intercept
     rest = u[:, n_features:].sum(axis=1)
     if rule.target_unit:
-        rest = rest + np.resize(state.target_mean(), rule.n_played)
-    origin = np.resize(state.targets.origin, rule.n_played)
+        rest = rest + state.of_played(state.target_mean())
+    origin = state.of_played(state.targets.origin)
     if not lifted:
         u, rest, origin = (np.clip(a / state.targets.lift, -LARGEST, LARGEST) for a in (u, rest, origin))
     return u[:, :n_features], rest, origin
