@@ -174,7 +174,12 @@ def raise_for_kinds(name, values):
     """Like `check_kinds`, for any ``values``."""
     if sparse.issparse(values):
         raise ValueError(f"{name} must be dense: give {name}.toarray().")
-    entries = np.asarray(values, dtype=object) if isinstance(values, list | tuple) else np.asarray(values)
+    is_sequence = isinstance(values, list | tuple)
+    for i, row in enumerate(values if is_sequence else ()):  # among objects, nanoseconds would be integers
+        if isinstance(row, np.ndarray) and row.dtype.kind in "mM" and row.size:
+            place = _in_place((i, 0))
+            raise ValueError(f"{name} has a date or time{place}, {row.flat[0]!r}: convert it to a number first.")
+    entries = np.asarray(values, dtype=object) if is_sequence else np.asarray(values)
     if entries.dtype.kind in "mM":
         raise ValueError(f"{name} has dates or times ({entries.dtype}): {_MAKE_NUMBERS}")
     if entries.dtype.kind == "c":

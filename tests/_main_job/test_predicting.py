@@ -61,7 +61,7 @@ def test_predictions_beside_columns_that_are_kept(run, suffix, tmp_path):
     )  # fmt: skip
     assert said == f"out.{suffix}: 300 predictions by model.joblib\n"
     assert not list(tmp_path.glob("*.parts"))
-    out = pd.read_csv("out.csv") if suffix == "csv" else pd.read_parquet("out.parquet")
+    out = pd.read_csv("out.csv", float_precision="round_trip") if suffix == "csv" else pd.read_parquet("out.parquet")
     assert list(out) == ["key", "sold", "town", "prediction", "probability_no", "probability_yes", "decision"]
     assert out["key"].tolist() == KEYS
     assert out["town"].tolist() == FRAME["town"].tolist()
@@ -239,7 +239,7 @@ def test_labels_are_numbered(run, by_class):
     model = MultiOutputClassifier(NAGClassifier()) if by_class else NAGClassifier()
     joblib.dump(model.fit(rows, (rows > 0).astype(int)), "model.joblib")
     run("model.joblib", "rows.csv", "--out", "out.csv", "--proba")
-    out = pd.read_csv("out.csv")
+    out = pd.read_csv("out.csv", float_precision="round_trip")
     labels = ["0_0", "0_1", "1_0", "1_1"] if by_class else ["0", "1"]
     assert list(out) == ["prediction_0", "prediction_1", *(f"probability_{label}" for label in labels)]
     np.testing.assert_array_equal(out.iloc[:, :2], model.predict(rows))

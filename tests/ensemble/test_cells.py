@@ -754,7 +754,7 @@ def test_the_best_of_them_is_found():
 
 
 def test_missing_values_and_frames_are_welcome():
-    frame = pd.DataFrame(X[:, :3], columns=["a", "b", "c"])
+    frame = pd.DataFrame(X[:, :3].copy(), columns=["a", "b", "c"])
     frame.iloc[::7, 1] = np.nan
     model = NAGCellsRegressor(columns=["a", "b"], **SMALL).fit(frame, Y)
     assert np.isfinite(model.predict(frame)).all()

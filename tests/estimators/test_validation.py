@@ -424,6 +424,8 @@ def test_dates():
         NAGRegressor().fit(X, dates)
     with pytest.raises(ValueError, match="X has a date or time in row 0, column 0"):
         NAGRegressor().fit([np.array([row]) for row in dates.to_numpy()], Y)
+    with pytest.raises(ValueError, match="X has a date or time in row 0, column 0"):  # integers among objects
+        NAGRegressor().fit(list(dates.to_numpy().astype("datetime64[ns]")[:, None]), Y)
     missing, day = np.datetime64("NaT", "D"), np.datetime64("2024-01-01")
     for bad in (missing, day, day - day, datetime.datetime(2024, 1, 1), dates[0], pd.NaT):
         column = [0.0] * 29 + [bad]
