@@ -15,6 +15,7 @@ from ..estimators._calls import between_calls, unchanged_on_error
 from ..estimators._labels import ScoresLabels, check_one_class_a_row
 from ..estimators._nag import NAGClassifier, NAGRegressor
 from ..estimators._online import OnlineLinear
+from ..estimators._parameters import check_parameters
 from ..estimators._rates import common_deviance, score_by_common
 from ..estimators._regressor import TakesNumbers
 from ..estimators._saved import check_known_classes, check_outputs
@@ -251,6 +252,7 @@ class HedgeClassifier(ScoresLabels, Mixture):
             For input or parameters that are invalid or that one of the estimators refuses; for a class that ``classes``
             did not name; if ``classes`` is missing at the first call or differs later. The estimator is then unchanged.
         """
+        check_parameters(self)
         if classes is not None:
             self.classes_ = classes_as_before(self, classes)
         elif not self.__sklearn_is_fitted__():

@@ -10,7 +10,6 @@ from scipy.optimize import minimize_scalar
 from scipy.special import expit, log_expit, softmax
 from scipy.stats import entropy
 from sklearn.metrics import accuracy_score
-from sklearn.utils.class_weight import compute_class_weight
 
 from .. import losses
 from .._decorators import available_if
@@ -106,8 +105,21 @@ class WeighsClasses:
             counts = np.bincount(codes, weight, len(self.classes_))
             of_class = _balanced(counts.sum(), np.count_nonzero(counts), counts)
         else:
-            of_class = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
+            of_class = self._given_weights()
         return of_class[codes] * (1.0 if weight is None else weight)
+
+    def _given_weights(self):
+        """The weight of each class by a dict; 1 for classes that it leaves out, if it names no others."""
+        given, classes = self.class_weight, self.classes_.tolist()
+        known = {*classes}
+        others = [label for label in given if label not in known]
+        left_out = [label for label in classes if label not in given]
+        if others and left_out:
+            raise ValueError(
+                f"class_weight has a weight for {as_given(others[0])}, which is not one of classes {self.classes_}, "
+                f"and none for {as_given(left_out[0])}: give weights for these classes."
+            )
+        return np.array([given.get(label, 1.0) for label in classes], dtype=np.float64)
 
     def _weigh_next(self, y, weight):
         """Like `_weigh` for the next rows of a stream, balanced by the rows up to each; counts them."""

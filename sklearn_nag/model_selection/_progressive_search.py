@@ -32,6 +32,7 @@ from ..estimators._validation import (
     Rows,
     as_floats,
     as_labels,
+    check_classes,
     check_finite,
     check_labels,
     check_sparse,
@@ -289,13 +290,11 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
             If parameters are invalid or have changed, or every candidate refuses the rows.
         """
         first = not self.__sklearn_is_fitted__()
-        if classes is not None:
-            self.classes_ = classes_as_before(self, classes)
-        elif first and self._classifies():
-            raise ValueError("classes must be passed on the first call to partial_fit.")
         if first:
             self._begin()
         else:
+            check_parameters(self)
+            check_as_begun(self._begun_with, self._settings())
             estimators, grid = self._tried()
             check_as_made(len(self._candidates), len(estimators) * len(grid), "the number of candidates")
             alive = [self._candidates[i] for i in self._alive]
@@ -305,6 +304,10 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
                     check_as_made(own.parameters.get(name), value, name)
                 check_as_made(own.estimator, one, "estimator", [f"estimator__{name}" for name in setting])
             self._begin_in_place([candidate.estimator for candidate in alive], alive)
+        if classes is not None:
+            self.classes_ = check_classes(classes) if first else classes_as_before(self, classes)
+        elif first and self._classifies():
+            raise ValueError("classes must be passed on the first call to partial_fit.")
         return self._learn(*self._validate(X, y, sample_weight, first))
 
     def _estimators(self):
@@ -409,7 +412,6 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
 
     def _learn(self, X, y, weight):
         """Play and learn rows, with the cuts among them. Rows of weight 0 count as absent."""
-        check_as_begun(self._begun_with, self._settings())
         if weight is not None and not weight.all():
             if self._classifies():
                 class_codes(y, self.classes_)  # raises for an unknown class even at weight 0

@@ -273,6 +273,12 @@ def test_learners_of_the_other_kind_are_named():
         HedgeClassifier([("r", NAGRegressor())]).fit(np.ones((9, 2)), np.arange(9) % 2)
 
 
+def test_parameters_are_checked_before_classes():
+    for classes in (None, [0]):
+        with pytest.raises(ValueError, match="The 'update' parameter of HedgeClassifier must be"):
+            HedgeClassifier(update="best").partial_fit(np.eye(2), [0, 1], classes=classes)
+
+
 def test_learners_of_every_family_are_members():
     X, y = DIABETES
     experts = [

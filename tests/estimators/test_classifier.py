@@ -124,6 +124,23 @@ def test_class_weights_that_are_no_weights(weight):
         NAGClassifier(class_weight={0: 1.0, 1: weight}).fit(X, Y)
 
 
+@pytest.mark.parametrize("classifier", [NAGClassifier(), NAGCellsClassifier(n_trees=2, depth=2)])
+def test_weights_of_unknown_classes_are_refused_if_others_have_none(classifier):
+    for labels, given, message in [
+        (Y, {5: 1.0, 0: 2.0}, r"class_weight has a weight for 5, which is not one of classes \[0 1\], and none for 1:"),
+        (np.array(["a", "b"])[Y], {0: 2.0}, "weight for 0, which is not one of classes .'a' 'b'., and none for 'a':"),
+    ]:
+        model = clone(classifier).set_params(class_weight=given)
+        with pytest.raises(ValueError, match=message):
+            model.fit(X, labels)
+        with pytest.raises(ValueError, match=message):
+            model.partial_fit(X, labels, classes=np.unique(labels))
+        assert not model.__sklearn_is_fitted__()
+    with_more = NAGClassifier(class_weight={5: 7.0, 1: 2.0, 0: 0.5}).partial_fit(X, Y, classes=[0, 1])
+    expected = NAGClassifier(class_weight={0: 0.5, 1: 2.0}).partial_fit(X, Y, classes=[0, 1])
+    assert np.array_equal(bits(with_more), bits(expected))
+
+
 @pytest.mark.parametrize(
     ("make", "options", "loss"),
     [

@@ -205,6 +205,20 @@ def test_what_cannot_be_used():
     assert pickle.dumps(found) == before
 
 
+def test_parameters_are_checked_before_classes():
+    X, y = DIGITS
+    found = search().partial_fit(X[:60], y[:60], classes=range(10))
+    for model, message in [
+        (search(min_rows=0), "'min_rows' parameter"),
+        (clone_with(found, min_rows="many"), "'min_rows' parameter"),
+        (clone_with(found, min_rows=7), "min_rows was 50 when this"),
+        (clone_with(found, param_grid={"eta0": [3.0]}), "the number of candidates was"),
+        (ProgressiveSearch(NAGClassifier(), []), "param_grid is an empty list"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            model.partial_fit(X, y, classes=[0])
+
+
 def clone_with(found, **parameters):
     return pickle.loads(pickle.dumps(found)).set_params(**parameters)
 
