@@ -252,12 +252,24 @@ def converted(estimator, X, *y, **options):
         if isinstance(error, TypeError) and (known := _with_nan(X)) is not X:
             return converted(estimator, known, *y, **options)
         if type(error) is ValueError and "could not convert" not in str(error):
+            for name, values in zip("Xy", (X, *y)):
+                if str(error).startswith(f"Input {name} contains"):
+                    _raise_for_infinite(estimator, name, values, options)
             raise
         if y and y[0] is not None and options.get("y_numeric"):
             raise_for_entry("y", y[0])
         if not sparse.issparse(X):
             raise_for_entry("X", X, getattr(X, "column_names", getattr(X, "columns", None)))  # column_names is Arrow's
         raise
+
+
+def _raise_for_infinite(estimator, name, values, options):
+    """Raise for the first entry of X or y that `validate_data` refused with these ``options``, in its place."""
+    is_x = name == "X"
+    numbers = check_array(values, **_ROWS, ensure_2d=is_x, ensure_all_finite=False)
+    names = getattr(estimator, "feature_names_in_", None) if is_x else None
+    may_lack = is_x and options.get("ensure_all_finite") == "allow-nan"
+    check_finite(numbers, name, type(estimator).__name__, names, may_lack=may_lack)
 
 
 def _with_nan(X):
@@ -306,32 +318,37 @@ def _place(place, names=None):
     return f"row {row}, column {column[0]}" + ("" if names is None else f" ({as_given(names[column[0]])})")
 
 
-def check_finite(values, name, owner, names=None):
+def check_finite(values, name, owner, names=None, *, may_lack=False):
     """Raise for the first NaN or infinity in ``values``, dense or CSR, with its row and column.
 
-    ``name`` is ``"X"``, ``"y"`` or the like, ``owner`` the public class that got it; ``names`` are of columns.
+    ``name`` is ``"X"``, ``"y"`` or the like, ``owner`` the public class that got it; ``names`` are of columns. NaN is
+    allowed if values ``may_lack``.
     """
     data = values.data[: values.indptr[-1]] if sparse.issparse(values) else values
     with np.errstate(all="ignore"):
         if np.isfinite(data.sum()) or np.isfinite(data).all():  # a sum may overflow
             return
-    first = int(np.argmin(np.isfinite(data)))
+    bad = np.isinf(data) if may_lack else ~np.isfinite(data)
+    if not bad.any():
+        return
+    first = int(np.argmax(bad))
+    what, is_alike = ("NaN", np.isnan) if np.isnan(data.flat[first]) else ("infinity", np.isinf)
     if sparse.issparse(values):
-        place = (np.searchsorted(values.indptr, first, side="right") - 1, values.indices[first])
-        bad = data[first]
+        rows = np.searchsorted(values.indptr, np.flatnonzero(is_alike(data)), side="right") - 1
+        place, n_rows = (rows[0], values.indices[first]), len(np.unique(rows))
     else:
         place = np.unravel_index(first, data.shape)
-        bad = data[place]
-    what = "NaN" if np.isnan(bad) else "infinity"
+        n_rows = np.count_nonzero(is_alike(data).reshape(len(data), -1).any(axis=1))
+    more = f", the first of {n_rows} such rows" if n_rows > 1 else ""
     advice = ""
-    if what == "NaN" and name in ("X", "y"):
-        advice = f" {owner} takes no missing values: leave such rows out"
-        advice += (
-            ", or fill them with sklearn_nag.preprocessing.OnlineImputer or sklearn.impute.SimpleImputer."
-            if name == "X"
-            else "."
+    if what == "NaN" and name == "X":
+        advice = (
+            f" {owner} takes no missing values: leave such rows out, or fill them with "
+            "sklearn_nag.preprocessing.OnlineImputer or sklearn.impute.SimpleImputer."
         )
-    raise ValueError(f"Input {name} contains {what} in {_place(place, names)}.{advice}")
+    elif what == "NaN" and name == "y":
+        advice = f" {owner} takes no missing targets: leave such rows out."
+    raise ValueError(f"Input {name} contains {what} in {_place(place, names)}{more}.{advice}")
 
 
 def takes_sparse(estimator):

@@ -21,6 +21,8 @@ from sklearn_nag import (
     FTRLClassifier,
     FTRLRegressor,
     HedgeClassifier,
+    HedgeRegressor,
+    NAGCellsRegressor,
     NAGClassifier,
     NAGRegressor,
     ScaleInvariantClassifier,
@@ -31,7 +33,7 @@ from sklearn_nag import (
 from sklearn_nag.constraints import L2Ball
 from sklearn_nag.estimators._nag import ETA0S, say_alpha_has_no_effect
 from sklearn_nag.estimators._validation import check_finite, class_codes, named_classes
-from sklearn_nag.model_selection import progressive_validation
+from sklearn_nag.model_selection import NAGRegressorCV, progressive_validation
 from sklearn_nag.preprocessing import OnlineImputer
 from sklearn_nag.streams import fit_stream
 
@@ -364,6 +366,33 @@ def test_targets_in_a_series():
     y = pd.Series([*Y[:29], None], dtype=object)
     with pytest.raises(ValueError, match="Input y contains NaN in row 29"):
         NAGRegressor("absolute_error").fit(X, y)
+
+
+@pytest.mark.parametrize(("bad", "what"), [(np.nan, "NaN"), (np.inf, "infinity")])
+def test_rows_of_targets_and_weights_that_are_not_finite_are_named_and_counted(bad, what):
+    y, weight = X[:, 0].copy(), np.ones(len(Y))
+    y[[7, 11]] = weight[[7, 11]] = bad
+    of_y = f"Input y contains {what} in row 7, the first of 2 such rows"
+    for learn in (NAGRegressor().fit, NAGRegressor().partial_fit, HedgeRegressor().fit, NAGRegressorCV().fit):
+        for targets in (y, y.tolist()):
+            with pytest.raises(ValueError, match=of_y):
+                learn(X, targets)
+    with pytest.raises(ValueError, match=f"Input y contains {what} in row 7, column 1, the first of 2 such rows"):
+        NAGRegressor().fit(X, np.c_[Y, y])
+    with pytest.raises(ValueError, match=f"Input sample_weight contains {what} in row 7, the first of 2 such rows"):
+        NAGRegressor().fit(X, Y, sample_weight=weight)
+    if bad == np.inf:
+        with pytest.raises(ValueError, match=of_y):
+            NAGClassifier().fit(X, np.where(y == bad, y, 1.0 * Y))
+
+
+def test_infinity_is_named_where_values_may_be_missing():
+    rows = X.copy()
+    rows[2, 1], rows[5, 0], rows[6:8, 1] = np.nan, np.inf, -np.inf
+    model = NAGCellsRegressor(n_trees=2, depth=2).partial_fit(X, Y)
+    for call in (lambda: clone(model).fit(rows, Y), lambda: model.partial_fit(rows, Y), lambda: model.predict(rows)):
+        with pytest.raises(ValueError, match=r"Input X contains infinity in row 5, column 0, the first of 3 such rows\.$"):
+            call()
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
