@@ -127,18 +127,16 @@ class _Recoded:
 
 def _delimiter(text):
     """The most frequent delimiter in the header that begins ``text``; a comma if there is none."""
-    lines = re.split(rb"[\r\n]", re.sub(rb'"[^"]*"', b"", text).lstrip(b"\r\n"), maxsplit=1)
-    return max(_DELIMITERS, key=lambda mark: lines[0].count(mark.encode()))
+    header, *_ = re.split(rb"[\r\n]", re.sub(rb'"[^"]*"', b"", text), maxsplit=1)
+    return max(_DELIMITERS, key=lambda mark: header.count(mark.encode()))
 
 
 def _header(rows):
-    """Column names, and text read after them; empty lines before the header are skipped."""
-    text = b"\n"
-    while text and not (text := text.lstrip(b"\r\n")):
-        try:
-            text = rows.read(_SAMPLE)
-        except BadRow as error:
-            raise ValueError(f"its header {error}") from None
+    """Column names, and text read after them."""
+    try:
+        text = rows.read(_SAMPLE)
+    except BadRow as error:
+        raise ValueError(f"its header {error}") from None
     if not text:
         raise ValueError("Empty CSV file")
     header, rest = rows.cut_first(text)
@@ -160,13 +158,15 @@ class CsvRows(WholeRows):
     """Rows of a CSV file, which may have line ends within quotes.
 
     Quotes follow RFC 4180: a quote that begins a field is closed by the next one that is not doubled, after which the
-    field must end. Other quotes are ordinary characters. Without a ``delimiter``, the header determines it.
+    field must end. Other quotes are ordinary characters. Empty lines before the header are skipped. Without a
+    ``delimiter``, the header determines it.
     """
 
     def __init__(self, file, delimiter, longest):
         super().__init__(file, longest)
-        self._fill(max(min(_SAMPLE, longest), len(codecs.BOM_UTF8)))
+        self._fill(len(codecs.BOM_UTF8))
         self._held = self._held.removeprefix(codecs.BOM_UTF8)
+        self._skip_empty_lines(min(_SAMPLE, longest))
         self.delimiter = delimiter or _delimiter(self._held[:_PEEK])
         self._bounds = np.zeros(256, bool)  # bytes allowed next to quotes, including another quote
         self._bounds[list(b'\r\n"' + self.delimiter.encode())] = True
@@ -175,6 +175,13 @@ class CsvRows(WholeRows):
         self._opening = re.compile(rb'(?:\A|(?<=[\r\n%b]))"' % char)
         self._quoted = re.compile(quoted)
         self._field = re.compile(rb'(?:"(%b)|([^\r\n%b]*+))(?:(%b)|\r\n|\r|\n|\Z)' % (quoted, char, char))
+
+    def _skip_empty_lines(self, size):
+        """Drop empty lines at the start of the file, and hold ``size`` bytes after them, unless it ends before."""
+        self._held = self._held.lstrip(b"\r\n")
+        while not self._ended and len(self._held) < size:
+            self._fill(size)
+            self._held = self._held.lstrip(b"\r\n")
 
     def cut_first(self, text):
         """Fields of the first of some whole rows, and the text after it."""

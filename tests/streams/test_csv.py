@@ -311,6 +311,22 @@ def test_delimiters_are_found_and_encodings_taken(tmp_path, mark, encoding):
     np.testing.assert_array_equal(y, [2.0, 4.0])
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize(("n_empty", "max_row_bytes"), [(1, 5), (30, 5), (30, 20), (2**17, 2**25)])
+def test_the_delimiter_is_found_behind_empty_lines(csv_file, end, n_empty, max_row_bytes):
+    text = end * n_empty + end.join(["a;b;y", "1;2;3", "4;5;6", ""])
+    for start in ("", "\N{ZERO WIDTH NO-BREAK SPACE}"):
+        X, y = map(np.concatenate, zip(*read_batches(csv_file(start + text), "y", max_row_bytes=max_row_bytes)))
+        np.testing.assert_array_equal(X, [[1, 2], [4, 5]])
+        np.testing.assert_array_equal(y, [3, 6])
+
+
+@pytest.mark.parametrize("max_row_bytes", [1, 2, 20])
+def test_files_of_empty_lines_only(csv_file, max_row_bytes):
+    with pytest.raises(ValueError, match="Empty CSV file"):
+        next(iter(read_batches(csv_file("\n" * 50), "y", max_row_bytes=max_row_bytes)))
+
+
 def test_long_files_in_another_encoding(tmp_path, monkeypatch):
     monkeypatch.setattr(_csv, "_PEEK", 11)
     monkeypatch.setattr(_csv, "_BLOCK", 7)
