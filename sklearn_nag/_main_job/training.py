@@ -160,7 +160,7 @@ def train(options):
         f"{n_read} rows read in {seconds:.1f} s, {n_read / seconds:,.0f} rows per second" if n_read else
         f"nothing was left to learn: {options.checkpoint} is from a completed run",
         *gaps,
-        f"progressive loss {learnt.progressive_loss_:.6g} ({learnt.loss}), "
+        f"progressive loss {learnt._named_loss(learnt.progressive_loss_)}, "
         + ("each row predicted before it was learnt" if options.passes == 1 else
            f"over {options.passes} passes; only in the first are the predicted rows new"),
         f"model: {options.model}",

@@ -222,10 +222,17 @@ class ReadableMixin:
 
     def _losses_shown(self):
         """The progressive loss by its meaning: while every row was new, an estimate for new rows."""
-        loss = f"{self.progressive_loss_:.6g} ({self.loss})"
+        loss = self._named_loss(self.progressive_loss_)
         if self.n_iter_ == 1:
             return {"progressive loss": f"{loss}, each row predicted before it was learnt"}
         shown = {f"mean loss of {self.n_iter_} passes": f"{loss}, of rows that earlier passes had learnt"}
         if self.validation_losses_.size:
-            shown["loss of rows held out"] = f"{self.validation_losses_.min():.6g} ({self.loss})"
+            shown["loss of rows held out"] = self._named_loss(self.validation_losses_.min())
         return shown
+
+    def _named_loss(self, loss):
+        """A mean loss and its name; a squared error, which is halved, also as its root mean square for one output."""
+        if self.loss != "squared_error":
+            return f"{loss:.6g} ({self.loss})"
+        root = f"; RMSE {np.sqrt(2.0 * loss):.6g}" if self._n_outputs in (None, 1) else ""
+        return f"{loss:.6g} (half the squared error{root})"

@@ -68,9 +68,9 @@ def test_it_is_fit_stream(run, target, estimator, classes, kind):
     assert said[2] == "  'town': 3 words, a column for each"
     assert first == f"{type(estimator).__name__}, up to 101 features, {target}: {kind}"
     assert second.startswith("400 rows read in ")
-    assert third == (
-        f"progressive loss {expected.progressive_loss_:.6g} ({expected.loss}), each row predicted before it was learnt"
-    )
+    loss = expected.progressive_loss_
+    name = f"half the squared error; RMSE {np.sqrt(2 * loss):.6g}" if classes is None else "log_loss"
+    assert third == f"progressive loss {loss:.6g} ({name}), each row predicted before it was learnt"
     assert last == "model: model.joblib"
 
 

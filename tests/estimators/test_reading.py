@@ -172,6 +172,16 @@ def test_summary_in_a_notebook():
         assert not hasattr(clf, "_repr_html_")
 
 
+def test_a_summary_says_that_squared_errors_are_halved(rng):
+    X, y = rng.normal(size=(50, 2)), rng.normal(size=50)
+    one, two = (NAGRegressor().partial_fit(X, targets) for targets in (y, np.c_[y, y]))
+    root = np.sqrt(2 * one.progressive_loss_)
+    assert f"{one.progressive_loss_:.6g} (half the squared error; RMSE {root:.6g}), each row" in one._repr_html_()
+    assert f"{two.progressive_loss_:.6g} (half the squared error), each row" in two._repr_html_()
+    of_loss = NAGRegressor("absolute_error").partial_fit(X, y)
+    assert f"{of_loss.progressive_loss_:.6g} (absolute_error), each row" in of_loss._repr_html_()
+
+
 def test_summary_after_several_passes(rng):
     X, y = rng.normal(size=(220, 40)), np.arange(220) % 2  # noise, which passes learn by heart
     html = NAGClassifier(max_iter=7, tol=None, random_state=0).fit(X, y)._repr_html_()
