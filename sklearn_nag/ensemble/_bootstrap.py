@@ -44,7 +44,7 @@ from ..merging import merge
 from ..model_selection._before import LearnsInPlace, tags_of_inner
 from ..model_selection._displays import _learner_and_names
 from ..model_selection._streams import StreamPipeline
-from ..preprocessing._steps import transformed
+from ..preprocessing._steps import refuses_weights, transformed
 
 
 def _is_classifier(ensemble):
@@ -91,7 +91,7 @@ class OnlineBootstrap(LearnsInPlace, MetaEstimatorMixin, BaseEstimator):
     ----------
     estimator : estimator
         Classifier or regressor whose `fit` or `partial_fit` takes ``sample_weight``, or a Pipeline that ends with one.
-        With metadata routing, its steps must request the weights.
+        With metadata routing, the steps of a Pipeline must request the weights, and no learner may refuse them.
     n_models : int, default=20
         Number of copies. The relative error of standard errors is about ``1 / sqrt(2 * n_models)``.
     random_state : int, default=0
@@ -250,6 +250,11 @@ class OnlineBootstrap(LearnsInPlace, MetaEstimatorMixin, BaseEstimator):
     def _learn(self, method, models, X, y, sample_weight, options, begin):
         """Let the learner, the first model, and its copies learn rows, numbered from ``begin``."""
         first, copies = models[0], models[1:]
+        if refuses_weights(learner_of(first), method):
+            raise ValueError(
+                f"estimator has set_{method}_request(sample_weight=False), but its copies learn with random weights: "
+                "it must be True."
+            )
         if is_classifier(first):
             check_one_class_a_row(y, type(self).__name__)
         given = _named_weights(first, method, sample_weight)

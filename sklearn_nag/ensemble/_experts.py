@@ -142,7 +142,7 @@ class Expert(StreamPipeline):
         return saying(f"{self.name!r}, one of estimators")
 
     def _play(self, method, X, y, weight, options, judged):
-        X = self.transform(X, weight)
+        X, weight = self.transform(X, weight), self.heard(weight)
         own, has_learnt = isinstance(self.learner, OnlineLinear), self.n_rows > 0
         if own and judged and self.apart:
             return self._play_and_look(method, X, y, weight, options)

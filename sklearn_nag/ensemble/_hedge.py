@@ -117,7 +117,8 @@ class HedgeClassifier(ScoresLabels, Mixture):
     estimators : list of (str, estimator), optional
         Names and classifiers with ``partial_fit``, from this package or others, or Pipelines that end with one. The
         default is ``NAGClassifier()``, ``NAGClassifier(normalization="max")`` and ``ScaleInvariantClassifier()``, named
-        ``"snag"``, ``"nag"`` and ``"scinol2"``.
+        ``"snag"``, ``"nag"`` and ``"scinol2"``. With scikit-learn's metadata routing, learners that were told
+        ``set_partial_fit_request(sample_weight=False)`` get no weights; judging them uses the weights all the same.
     update : {"adahedge", "hedge", "weighted_majority"}, default="adahedge"
         How weights depend on total losses ``L``: by ``exp(-rate * L)``, with a rate learnt by AdaHedge [1]_ or with the
         fixed rate ``eta0`` [2]_. ``"weighted_majority"`` uses the fixed rate, counts mistakes, and predicts the class
@@ -397,7 +398,8 @@ class HedgeRegressor(TakesNumbers, Mixture):
     estimators : list of (str, estimator), optional
         Names and regressors with ``partial_fit``, from this package or others, or Pipelines that end with one. The
         default is ``NAGRegressor()``, ``NAGRegressor(normalization="max")`` and ``ScaleInvariantRegressor()``, named
-        ``"snag"``, ``"nag"`` and ``"scinol2"``.
+        ``"snag"``, ``"nag"`` and ``"scinol2"``. With scikit-learn's metadata routing, learners that were told
+        ``set_partial_fit_request(sample_weight=False)`` get no weights; judging them uses the weights all the same.
     update : {"adahedge", "hedge"}, default="adahedge"
         How weights depend on total losses ``L``: by ``exp(-rate * L)``, with a rate learnt by AdaHedge, whatever the
         unit of the target [1]_, or with the fixed rate ``eta0`` [2]_.

@@ -166,7 +166,7 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
         """Tell estimators that use it the given order of the rows, which were learnt in another."""
         for expert in self._experts:
             if hasattr(expert.learner, "_see_order"):
-                expert.learner._see_order(y, weight)
+                expert.learner._see_order(y, expert.heard(weight))
 
     def _partial_fit(self, X, y, sample_weight):
         X, y, weight = self._go_on(X, y, sample_weight)

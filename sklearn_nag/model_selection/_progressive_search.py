@@ -92,6 +92,7 @@ class Candidate(StreamPipeline):
         """Learn a batch; return what ``method`` predicted before, or None if nothing had been learnt."""
         start = time.perf_counter()
         rows, learner, learns = self.transform(X, weight), self.learner, weight is None or weight.any()
+        weight = self.heard(weight)
         if self.plays:
             before = learner._evidence
             played = learner._play(rows, y, sample_weight=weight, **options)
@@ -137,7 +138,8 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
     estimator : estimator or list of estimator
         Classifier or regressor with ``partial_fit``, or a Pipeline that ends with one, as for `progressive_validation`.
         In a list of several of one kind, each is tried with all of ``param_grid``, and is the parameter ``"estimator"``
-        of its candidates.
+        of its candidates. With scikit-learn's metadata routing, learners that were told
+        ``set_partial_fit_request(sample_weight=False)`` get no weights.
     param_grid : dict, list of dict or None, default=None
         Values to try, by parameter name, as for `sklearn.model_selection.ParameterGrid`; None to use the estimators
         unchanged.

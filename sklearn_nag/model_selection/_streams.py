@@ -14,7 +14,16 @@ from sklearn.utils import check_consistent_length, column_or_1d, get_tags
 from ..estimators._labels import classes_in, classes_named, dense
 from ..estimators._parameters import InvalidParameterError, shown
 from ..estimators._validation import as_numpy, named_classes, raise_for_masked
-from ..preprocessing._steps import check_step, is_by_row, is_left_out, learn_step, learns, routed, tell_numeric
+from ..preprocessing._steps import (
+    check_step,
+    is_by_row,
+    is_left_out,
+    learn_step,
+    learns,
+    refuses_weights,
+    routed,
+    tell_numeric,
+)
 
 
 @contextlib.contextmanager
@@ -194,6 +203,10 @@ class StreamPipeline:
             X = learn_step(step, X, params=routed(step, weight))
             before.append(step)
         return X
+
+    def heard(self, weight):
+        """Row weights for the learner; None if they are routed and it refuses them."""
+        return None if weight is None or refuses_weights(self.learner, "partial_fit") else weight
 
     def tell_learner(self):
         """Tell the learner, before its first rows, which columns hold numbers."""

@@ -14,7 +14,7 @@ from sklearn.base import OneToOneFeatureMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, get_routing_for_object
 from sklearn.utils.validation import check_is_fitted
 
 from ..estimators._calls import set_attributes
@@ -99,6 +99,14 @@ def routed(step: Any, weight: Any) -> dict:
     mapping = MethodMapping().add(caller="partial_fit", callee="partial_fit")
     router = MetadataRouter(owner=type(step).__name__).add(step=step, method_mapping=mapping)
     return router.route_params(caller="partial_fit", params={"sample_weight": weight}).step.partial_fit
+
+
+def refuses_weights(learner: Any, method: str) -> bool:
+    """Whether ``set_fit_request(sample_weight=False)``, or that of ``method``, holds: if scikit-learn routes metadata."""
+    if not get_config()["enable_metadata_routing"]:
+        return False
+    requests = getattr(get_routing_for_object(learner), method, None)  # a router has none
+    return requests is not None and requests.requests.get("sample_weight") is False
 
 
 def kept(step: Any, refits: bool = False) -> list[tuple[Any, dict]]:

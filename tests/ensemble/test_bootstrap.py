@@ -224,6 +224,18 @@ def test_pipelines(routed):
     np.testing.assert_array_equal(online.confidence_interval(-X), alone.confidence_interval(np.sqrt(X)))
 
 
+def test_a_learner_that_refuses_weights_cannot_be_copied():
+    with config_context(enable_metadata_routing=True):
+        learner = NAGRegressor().set_fit_request(sample_weight=False)
+        for estimator in (learner, make_pipeline(StandardScaler(), learner)):
+            with pytest.raises(ValueError, match=r"estimator has set_fit_request\(sample_weight=False\), but its copies"):
+                OnlineBootstrap(estimator, 2).fit(X, Y)
+        boot = OnlineBootstrap(learner, 2).partial_fit(X, Y)
+        boot.estimator.set_partial_fit_request(sample_weight=False)
+        with pytest.raises(ValueError, match=r"estimator has set_partial_fit_request"):
+            OnlineBootstrap(learner, 2).partial_fit(X, Y)
+
+
 @pytest.mark.parametrize("method", ["predict", "confidence_interval", "predict_proba", "coefficients"])
 def test_what_has_not_learnt_tells_nothing(method):
     learner = NAGClassifier() if method == "predict_proba" else NAGRegressor()

@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 from sklearn.decomposition import PCA
@@ -567,6 +568,26 @@ def test_losses_below_the_normal_range(kernel):
     with sklearn_nag.config_context(kernel=kernel):
         model = HedgeRegressor().partial_fit(np.zeros((4, 1)), [0.0, -1e-154, 0.0, 0.0])
         assert np.isfinite([*model.weights_, *model.predict([[0.0]])]).all()
+
+
+def test_learners_that_refuse_weights_get_none_where_metadata_are_routed():
+    X, y = CANCER
+    weight = np.linspace(0, 2, len(y))
+    with config_context(enable_metadata_routing=True):
+        learners = [NAGClassifier(), NAGClassifier(calibration="progressive"), SGDClassifier(loss="log_loss", random_state=0)]
+        refusing = [clone(learner).set_partial_fit_request(sample_weight=False) for learner in learners]
+        names = [f"{i}" for i in range(6)]
+        mixture = HedgeClassifier(list(zip(names, refusing + learners)), batch_size=len(y), shuffle=False)
+        mixture.partial_fit(X, y, classes=[0, 1], sample_weight=weight)
+        fitted = clone(mixture).fit(X, y, sample_weight=weight)
+    for i, model in enumerate(mixture.estimators_):
+        weights = {} if i < 3 else {"sample_weight": weight[1:]}
+        alone = clone(learners[i % 3]).partial_fit(X[1:], y[1:], classes=[0, 1], **weights)  # the first weighs nothing
+        np.testing.assert_array_equal(model.coef_, alone.coef_)
+        np.testing.assert_array_equal(fitted.estimators_[i].coef_, alone.coef_)
+    learner = HedgeClassifier([("0", refusing[0])]).partial_fit(X, y, [0, 1], weight).estimators_[0]
+    expected = NAGClassifier().partial_fit(X, y, [0, 1], weight)  # without routing, requests mean nothing
+    np.testing.assert_array_equal(learner.coef_, expected.coef_)
 
 
 def test_what_is_saved_does_not_learn_on():

@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 from sklearn.exceptions import DataConversionWarning, FitFailedWarning, NotFittedError
@@ -217,6 +218,17 @@ def test_parameters_are_checked_before_classes():
     ]:
         with pytest.raises(ValueError, match=message):
             model.partial_fit(X, y, classes=[0])
+
+
+def test_candidates_that_refuse_weights_get_none_where_metadata_are_routed():
+    X, y = load_breast_cancer(return_X_y=True)
+    weight = np.linspace(0, 2, len(y))
+    for learner in (NAGClassifier(), SGDClassifier(loss="log_loss", random_state=0)):
+        with config_context(enable_metadata_routing=True):
+            found = ProgressiveSearch(clone(learner).set_partial_fit_request(sample_weight=False), batch_size=len(y))
+            found.partial_fit(X, y, classes=[0, 1], sample_weight=weight)
+        alone = clone(learner).partial_fit(X[1:], y[1:], classes=[0, 1])  # the first row weighs nothing
+        np.testing.assert_array_equal(found.best_estimator_.coef_, alone.coef_)
 
 
 def clone_with(found, **parameters):
