@@ -333,6 +333,7 @@ _OPTIONS = (
     (r"\bkinds has\b", "--as has"),
     (r"\b(drop|columns) has\b", r"--\1 has"),
     (r"\b(give|by) (columns|encoding|n_features)\b", r"\1 --\2"),
+    (r" \(set_params\(mismatch=[^()]*\) [^()]*\([^()]*\)[^()]*\)", ""),
     (r"mismatch='fill'", "--fill"),
     (r"changed_files=True", "--changed-files"),
     (r"\bmax_row_bytes\b", "--max-row-bytes"),

@@ -449,7 +449,10 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
 
     def _mismatch(self, what, filled):
         if self.mismatch == "raise":
-            raise ValueError(f"{what}; with mismatch='fill' this would only be a warning.")
+            raise ValueError(
+                f"{what}; with mismatch='fill' this would only be a warning (set_params(mismatch='fill') of "
+                f"{type(self).__name__}, set_params(columns__mismatch='fill') of a pipeline made by prepare)."
+            )
         warnings.warn(f"{what}; {filled}", UserWarning, stacklevel=2)
 
     def _check_sizes(self, rows, columns):

@@ -196,7 +196,7 @@ def test_the_target_and_columns_that_were_not_chosen_may_be_in_the_file(run):
         FRAME.assign(other=1.0).to_csv("new.csv", index=False)
         code, err = run("model.joblib", "new.csv", "--out", "out.csv")
         assert code == 2
-        assert "with --fill this would only be a warning" in err
+        assert "with --fill this would only be a warning." in err
 
 
 def test_columns_are_filled_with_a_note(run):

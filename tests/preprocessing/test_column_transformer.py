@@ -174,6 +174,20 @@ def test_other_columns_are_refused(frame, problem, method):
     assert columns.transform(frame).tobytes() == before
 
 
+def test_an_error_on_other_columns_says_where_to_allow_them(frame):
+    model, rows = prepare(frame, NAGRegressor()).fit(frame, np.arange(len(frame))), frame.drop(columns="price")
+    for fitted, method in ((model, "predict"), (model[0], "transform")):
+        with pytest.raises(ValueError, match="'price'.*only be a warning") as error:
+            getattr(fitted, method)(rows)
+        (of_transformer, name), (of_pipeline, made_by) = re.findall(
+            r"set_params\((\w+)='fill'\) of (a pipeline made by prepare|\w+)", str(error.value)
+        )
+        assert (name, made_by) == (type(model[0]).__name__, "a pipeline made by prepare")
+        chosen = of_pipeline if fitted is model else of_transformer
+        with pytest.warns(UserWarning, match="'price'"):
+            getattr(copy.deepcopy(fitted).set_params(**{chosen: "fill"}), method)(rows)
+
+
 @pytest.mark.parametrize("problem", range(4))
 def test_other_columns_are_filled_with_a_warning(frame, problem):
     message, other = list(other_columns(frame).items())[problem]
