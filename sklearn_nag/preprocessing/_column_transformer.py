@@ -713,6 +713,11 @@ def _place(column, table, places, name):
     if isinstance(column, int | np.integer) and -n <= column < n:
         return int(column) % n
     known = f"its {n} columns have no names" if table.names is None else f"its columns are {shown(table.names)}"
+    if table.names is None and isinstance(column, str):
+        known += (
+            ": give a table or, if an estimator such as BaggingRegressor makes an array of it, put this transformer "
+            "before that one, as in make_pipeline(prepare(X), BaggingRegressor())"
+        )
     raise ValueError(f"X has no column {as_given(column)}, which {name!r} of transformers is to take; {known}.")
 
 

@@ -14,8 +14,10 @@ import sklearn
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer, make_column_selector
+from sklearn.ensemble import AdaBoostRegressor, BaggingRegressor
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -804,6 +806,16 @@ def test_slices_of_names():
     for table, known in ((frame, "its columns are"), (frame.to_numpy(), "its 4 columns have no names")):
         with pytest.raises(ValueError, match=f"X has no column 'z', which 'same' of transformers is to take; {known}"):
             OnlineColumnTransformer([("same", "passthrough", slice("z", None))]).fit(table)
+
+
+@pytest.mark.parametrize("ensemble", [BaggingRegressor(n_estimators=2), AdaBoostRegressor(n_estimators=2)])
+def test_columns_come_before_what_makes_an_array_of_a_table(frame, ensemble):
+    rows, y = frame[["age", "price"]].fillna(0.0), np.arange(len(frame))
+    within = clone(ensemble).set_params(estimator=prepare(rows, NAGRegressor()))
+    with pytest.raises(ValueError, match=r"no column 'age', .* 2 columns have no names: give a table or, .* before that"):
+        within.fit(rows, y)
+    behind = make_pipeline(prepare(frame), clone(ensemble).set_params(estimator=NAGRegressor()))
+    assert behind.fit(frame, y).predict(frame).shape == (len(frame),)
 
 
 class Waiting(OnlineImputer):
