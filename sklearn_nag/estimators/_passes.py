@@ -357,7 +357,12 @@ class Passes:
                 f"has learnt little, and there is more to learn: the mean loss of its last pass is {here:.4g}, that of "
                 f"a constant prediction {constant:.4g}. {estimator._why_too_little}"
             )
-        elif estimator.tol is not None and not settled and estimator.max_iter > estimator.n_iter_no_change:
+        elif (
+            estimator.tol is not None
+            and not settled
+            and estimator.max_iter > estimator.n_iter_no_change
+            and loss > estimator.tol**2 * constant_loss  # with two rows, it may fall forever, to no use
+        ):
             found = (
                 f"made max_iter={estimator.max_iter} passes and has not settled; increase max_iter to continue, or tol "
                 "to stop earlier."

@@ -78,6 +78,17 @@ def test_too_few_passes_are_said():
     assert NAGClassifier(max_iter=7, tol=None).fit(X, y).n_iter_ == 7
 
 
+@pytest.mark.parametrize("regressor", [NAGRegressor, ScaleInvariantRegressor, FTRLRegressor])
+def test_two_rows_that_are_nearly_learnt_are_no_reason_to_warn(regressor):
+    X, y = [[0.0], [1.0]], [0.0, 1.0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert regressor(random_state=0).fit(X, y).n_iter_ == 1000  # the loss falls like 1 / n_iter_**2
+    for options in ({"max_iter": 30}, {"tol": 1e-5}):  # too few passes, or more digits asked for
+        with pytest.warns(ConvergenceWarning, match="has not settled"):
+            regressor(random_state=0, **options).fit(X, y)
+
+
 def test_the_loss_of_a_target_in_other_units_settles_as_soon():
     X, y = load_diabetes(return_X_y=True)
     one = NAGRegressor(random_state=0).fit(X, y)
