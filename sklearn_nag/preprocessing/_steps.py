@@ -102,7 +102,7 @@ def routed(step: Any, weight: Any) -> dict:
 
 
 def refuses_weights(learner: Any, method: str) -> bool:
-    """Whether ``set_fit_request(sample_weight=False)``, or that of ``method``, holds: if scikit-learn routes metadata."""
+    """Whether scikit-learn routes metadata, and the learner was told that ``method`` gets no ``sample_weight``."""
     if not get_config()["enable_metadata_routing"]:
         return False
     requests = getattr(get_routing_for_object(learner), method, None)  # a router has none

@@ -479,7 +479,10 @@ UGLY = {
         (["words.csv", "--target", "y", "--set", "eta0"], "--set eta0: it must be NAME=VALUE"),
         (["words.csv", "--target", "y", "--set", "eta=1"], "Invalid parameter 'eta' for estimator NAGClassifier"),
         (["words.csv", "--target", "y", "--set", "eta0=-1"], "The 'eta0' parameter of NAGClassifier .* instead\\.\n"),
-        (["words.csv", "--target", "y", "--set", "class_weight={'a': 2}"], r"in class_weight\. This concerns a batch"),
+        (
+            ["words.csv", "--target", "y", "--set", "class_weight={'a': 2}"],
+            r"class_weight has a weight for .*: give weights for these classes\. This concerns a batch",
+        ),
         (["words.csv", "--target", "y", "--model", "model.txt"], r"must end in \.joblib, \.pkl, \.skops"),
         (["words.csv", "--target", "y", "--model", "none/model.pkl"], r"no folder none for model\.pkl"),
         (

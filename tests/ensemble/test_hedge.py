@@ -574,7 +574,8 @@ def test_learners_that_refuse_weights_get_none_where_metadata_are_routed():
     X, y = CANCER
     weight = np.linspace(0, 2, len(y))
     with config_context(enable_metadata_routing=True):
-        learners = [NAGClassifier(), NAGClassifier(calibration="progressive"), SGDClassifier(loss="log_loss", random_state=0)]
+        calibrated, other = NAGClassifier(calibration="progressive"), SGDClassifier(loss="log_loss", random_state=0)
+        learners = [NAGClassifier(), calibrated, other]
         refusing = [clone(learner).set_partial_fit_request(sample_weight=False) for learner in learners]
         names = [f"{i}" for i in range(6)]
         mixture = HedgeClassifier(list(zip(names, refusing + learners)), batch_size=len(y), shuffle=False)

@@ -391,7 +391,7 @@ def test_infinity_is_named_where_values_may_be_missing():
     rows[2, 1], rows[5, 0], rows[6:8, 1] = np.nan, np.inf, -np.inf
     model = NAGCellsRegressor(n_trees=2, depth=2).partial_fit(X, Y)
     for call in (lambda: clone(model).fit(rows, Y), lambda: model.partial_fit(rows, Y), lambda: model.predict(rows)):
-        with pytest.raises(ValueError, match=r"Input X contains infinity in row 5, column 0, the first of 3 such rows\.$"):
+        with pytest.raises(ValueError, match=r"X contains infinity in row 5, column 0, the first of 3 such rows\.$"):
             call()
 
 

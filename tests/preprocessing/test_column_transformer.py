@@ -812,7 +812,7 @@ def test_slices_of_names():
 def test_columns_come_before_what_makes_an_array_of_a_table(frame, ensemble):
     rows, y = frame[["age", "price"]].fillna(0.0), np.arange(len(frame))
     within = clone(ensemble).set_params(estimator=prepare(rows, NAGRegressor()))
-    with pytest.raises(ValueError, match=r"no column 'age', .* 2 columns have no names: give a table or, .* before that"):
+    with pytest.raises(ValueError, match=r"no column 'age', .* 2 columns have no names: give a table or, .* before"):
         within.fit(rows, y)
     behind = make_pipeline(prepare(frame), clone(ensemble).set_params(estimator=NAGRegressor()))
     assert behind.fit(frame, y).predict(frame).shape == (len(frame),)
