@@ -34,7 +34,7 @@ def progressive(state, X, y, weights=None, loss="log_loss", **options):
 
 
 def flat(state):
-    """Every number of a state, for comparison bit by bit."""
+    """Return all numbers of a state in one array, for bit-by-bit comparison."""
     rest = ("largest_gradient", "largest_weight", "factor", "Gamma", "residual")
     return np.concatenate([flat_columns(state), *(np.ravel(getattr(state, name, 0.0)) for name in rest)])
 
@@ -51,16 +51,16 @@ def assert_backends_agree(rng, kind, loss):
     if loss == "softmax":
         several = np.where(np.arange(3) == rng.integers(0, 3, (120, 1)), 1.0, -1.0)
     containers, every = [np.asarray, np.asfortranarray], os.environ.get("EVERY_RULE")
-    if every:  # each rule is compiled by itself for other numbers, and for sparse rows
+    if every:  # each rule is compiled separately for other types of numbers and for sparse rows
         containers += [lambda X: X.astype(np.float32)] + [sparse.csr_array] * (kind[0] != "full")
-    has_unit = loss not in losses.CLASSIFICATION and loss != "softmax"  # classes have none
+    has_unit = loss not in losses.CLASSIFICATION and loss != "softmax"  # classes have no unit
     kinds = [{"centred": True, "target_unit": has_unit}]
     if kind[1].startswith("scinol"):
         kinds[0]["judged"] = True
     if every or kind[0] == "full":
         kinds += [{}, {"intercept": False}]
     cases = list(itertools.product(containers, kinds))
-    for container, options in cases if every else cases[: len(kinds) + 1]:  # dense rows of every kind, and others
+    for container, options in cases if every else cases[: len(kinds) + 1]:  # one container with all kinds, and another
         if container is sparse.csr_array:
             options = {**options, "centred": False}
         played, states = [], []

@@ -30,9 +30,9 @@ PENALTIES += [{"average_from": 0.0, "l1": 0.01, "l2": 0.01}, {"power_t": 0.5}]
 
 
 def some(cases, n):
-    """So many of the cases, always the same ones; all of them where the environment has ``EVERY_RULE``.
+    """Return ``n`` of the cases, always the same ones, or all of them if ``EVERY_RULE`` is set.
 
-    For tests of compiled code, as each rule is compiled by itself, which takes a second or two.
+    For tests of compiled code: each rule is compiled separately, which takes a second or two.
     """
     cases = list(cases)
     if os.environ.get("EVERY_RULE"):
@@ -41,7 +41,7 @@ def some(cases, n):
 
 
 def on_both(cases, n):
-    """Each case with "numpy", and so many with "numba"; see `some`."""
+    """Return each case with "numpy", and ``n`` of them with "numba"; see `some`."""
     cases = list(cases)
     compiled = [pytest.param(*case, "numba", marks=needs_numba) for case in some(cases, n)]
     return [pytest.param(*case, "numpy") for case in cases] + compiled
@@ -60,7 +60,7 @@ def progressive(state, X, y, weights=None, loss="log_loss", order=None):
 
 
 def flat(state):
-    """Every number of a state, for comparison bit by bit."""
+    """Return all numbers of a state in one array, for bit-by-bit comparison."""
     arrays = [getattr(state.columns, name) for name in state.columns.names]
     scalars = list(state.clocks().values())
     small = [state.loss, state.targets.table]

@@ -12,7 +12,7 @@ DIGITS = 40
 
 
 def derivative(loss, p, y):
-    """Derivative of a loss with bound 1."""
+    """Return the derivative of a loss whose derivatives are at most 1 in absolute value."""
     if loss == "log_loss":
         return -y / (1 + mpmath.exp(y * p))
     if loss == "hinge":
@@ -23,7 +23,10 @@ def derivative(loss, p, y):
 
 
 def pseudo_solver(S):
-    """What gives ``S^+ h`` for ``h``, by the eigenvalues of ``S``, scaled to a unit diagonal as rank has no unit."""
+    """Return a function that maps ``h`` to ``S^+ h``.
+
+    It uses the eigenvalues of ``S`` scaled to a unit diagonal, because rank does not depend on units.
+    """
     n = S.rows
     scale = [mpmath.sqrt(S[i, i]) if S[i, i] > 0 else mpf(1) for i in range(n)]
     scaled = mpmath.matrix(n, n)
@@ -43,10 +46,10 @@ def pseudo_solver(S):
 
 
 def full(X, y, loss, alpha):
-    """Algorithm 2 of 2017: the prediction for each row, Gamma, and the average of the weights after each row.
+    """Algorithm 2 of 2017: return the prediction for each row, and the final Gamma and average of the weights.
 
-    Before the row joins the average ``a``, that is ``S^+ ((S - x x^T) a + x x^T w)``: predictions for the rows before
-    as they were, and by the weights ``w`` for this one. Then ``w`` joins with the share ``1 - (1 - 1 / t)^2``.
+    At each row, the average ``a`` first becomes ``S^+ ((S - x x^T) a + x x^T w)``, from its own predictions for earlier
+    rows and that of the weights ``w`` for this row. Then ``w`` is added with the share ``1 - (1 - 1 / t)^2``.
     """
     with mp.workdps(DIGITS):
         n = len(X[0])
@@ -74,7 +77,7 @@ def full(X, y, loss, alpha):
 
 
 def deviations(columns, t, centred):
-    """Deviation of the last of ``t`` rows from the mean of all, and the sum of squares about it, for each column."""
+    """Yield, for each column, the deviation of row ``t`` from the mean so far and the sum of squared deviations."""
     for column, is_centred in zip(columns, centred):
         values = column[:t]
         mean = mpmath.fsum(values) / t if is_centred else mpf(0)
@@ -82,7 +85,7 @@ def deviations(columns, t, centred):
 
 
 def coordinatewise(X, y, loss, update, alpha=1.5, centred=()):
-    """Algorithm 1 of 2017, or ScInOL 1 and 2 of 2019: the prediction for each row."""
+    """Algorithm 1 of 2017, or ScInOL 1 and 2 of 2019: return the prediction for each row."""
     with mp.workdps(25):
         n = len(X[0])
         columns = [[mpf(float(v)) for v in column] for column in zip(*X)]

@@ -1,4 +1,4 @@
-"""Rows on which theorems are tested, and weights in hindsight to compare with."""
+"""Sequences of rows on which regret bounds are tested, and fixed weights to compare with."""
 
 import numpy as np
 from sklearn.datasets import load_breast_cancer
@@ -19,14 +19,14 @@ def real_rows(rng):
 
 
 def growing_rows(rng):
-    """The adversary of Ross et al., section 4: every value dwarfs all before."""
+    """Rows of the adversary of Ross et al., section 4: every value dwarfs all earlier ones."""
     t = np.arange(60)
     X = np.column_stack([2.0**t, rng.normal(size=60) * 3.0**t])
     return X, np.where(rng.random(60) < 0.7, 1.0, -1.0)
 
 
 def contrary_rows(rng):
-    """Coins: nothing can be learnt, and any learner loses against the best in hindsight (2017, Theorem 6)."""
+    """Random signs: nothing can be learnt, and any learner loses to the best in hindsight (2017, Theorem 6)."""
     X = rng.choice([-1.0, 1.0], size=(300, 3)) * [1.0, 1e-6, 1e6]
     return X, rng.choice([-1.0, 1.0], size=300)
 
@@ -35,7 +35,7 @@ SEQUENCES = [random_rows, real_rows, growing_rows, contrary_rows]
 
 
 def comparators(X, y, loss, rng):
-    """Zero, random directions of many lengths, and what is best in hindsight as far as solvers tell."""
+    """Yield zero, random directions of many lengths, and weights that solvers find to be good in hindsight."""
     scale = 1.0 / np.maximum(np.abs(X).max(axis=0), 1e-300)
     yield np.zeros(X.shape[1])
     for length in 10.0 ** np.arange(-3, 4):

@@ -1,4 +1,4 @@
-"""The listings of the pages on adding a family and a loss, as files: what they learn is what the pages say."""
+"""The listings of the pages on adding a family and a loss, run as files, learn what the pages say."""
 
 import importlib
 import itertools
@@ -29,7 +29,7 @@ C = 0.3
 
 @pytest.fixture(scope="module")
 def family(tmp_path_factory):
-    """The family as a package that can be imported."""
+    """Write the documented family to a package, and import it."""
     root = tmp_path_factory.mktemp("families")
     folder = root / "passive_aggressive"
     folder.mkdir()
@@ -44,7 +44,7 @@ def family(tmp_path_factory):
 
 
 def learn(family, X, y, weights=None, order=None, cuts=(), loss="hinge", intercept=True):
-    """The model after all rows, given in one batch or several, and its progressive predictions."""
+    """Return the model after all rows, in one batch or several, and its progressive predictions."""
     state = kernels.new_state(family.Rule(y.shape[1], C, intercept), X.shape[1])
     played = []
     for start, stop in itertools.pairwise([0, *cuts, X.shape[0]]):
@@ -78,7 +78,7 @@ def test_agrees_with_the_loop(rng, family, container, kernel):
 @pytest.mark.parametrize("kernel", KERNELS[1:])
 @pytest.mark.parametrize("container", CONTAINERS)
 def test_backends_agree(rng, family, container, kernel):
-    of_targets = ("epsilon_insensitive",) * (container is np.asarray)  # for which the same lines are compiled anew
+    of_targets = ("epsilon_insensitive",) * (container is np.asarray)  # compiles the same lines again
     for loss in ("hinge", "squared_hinge", *of_targets):
         X, y, weights = data(rng, loss)
         for options in ({}, {"weights": weights}, {"intercept": False}, {"order": rng.permutation(200)[:50]}):
@@ -142,7 +142,7 @@ def test_compiled_lines_of_the_loss_are_those_in_numpy(rng, smooth_hinge):
 
 
 def states_of_every_family(family):
-    """A model of 6 features of each family, by name."""
+    """Yield a name and a model with 6 features for each family."""
     yield "nag", make_state(6, importance_aware=True)
     for kind in bounded_helpers.KINDS:
         yield " ".join(kind), bounded_helpers.make_state(6, kind)

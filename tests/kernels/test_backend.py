@@ -1,4 +1,4 @@
-"""The choice between NumPy and Numba, and models that go from one to the other."""
+"""The choice between NumPy and Numba, and models that switch between them."""
 
 import itertools
 import pickle
@@ -86,8 +86,8 @@ def test_numba_that_is_not_there():
 
 
 def test_importing_does_not_import_numba_whose_compiling_may_be_disabled():
-    """`NUMBA_DISABLE_JIT` leaves functions as they are, which cannot be compiled by parts."""
-    parts = ("dask", "datasets", "distributed", "io", "regret", "streams")  # nor what is loaded when it is used
+    """With `NUMBA_DISABLE_JIT`, functions stay plain Python, which cannot be compiled in parts."""
+    parts = ("dask", "datasets", "distributed", "io", "regret", "streams")  # nor modules that are loaded on first use
     unasked = ("numba", *(f"sklearn_nag.{part}" for part in parts))
     code = (
         "import os, sys\n"
@@ -112,7 +112,7 @@ def test_a_long_run_without_numba_says_once_how_to_be_faster(monkeypatch, caplog
     monkeypatch.setattr(_backend, "_spent", {"seconds": 0.0, "told": False})
     ticks = itertools.count()
     monkeypatch.setattr(_backend.time, "perf_counter", lambda: next(ticks) * 0.9 * _backend.LONG)
-    set_config(kernel="numpy")  # somebody who asks for NumPy needs no word
+    set_config(kernel="numpy")  # users who ask for NumPy need no hint
     make = lambda: NAGClassifier().partial_fit([[0.0], [1.0]], [0, 1], classes=[0, 1])  # noqa: E731
     for _ in range(3):
         make()

@@ -1,4 +1,4 @@
-"""What `learn` makes of weights, orders and rows, whatever the family."""
+"""How `learn` treats weights, orders and rows, whatever the family."""
 
 import itertools
 

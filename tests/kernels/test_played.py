@@ -1,4 +1,4 @@
-"""What is played, and judged by the progressive loss, is what `predict` returns before a row is learnt."""
+"""Progressive predictions, which the progressive loss judges, are what `predict` returns before a row is learnt."""
 
 import math
 from dataclasses import replace
@@ -23,7 +23,7 @@ from .helpers import on_both
 
 PLAIN = {"normalization": None, "centering": False}
 MAX = {"normalization": "max", "centering": False}
-# No row of `data` moves the scales of these, so that what `predict` returns does not wait for its features.
+# No row of `data` changes the scales of these models, so `predict` need not count its features first.
 STILL = [
     (NAGClassifier, PLAIN),
     (NAGClassifier, MAX),
@@ -60,10 +60,10 @@ BY_KERNEL = on_both(CASES, 3)
 
 
 def data(is_regressor, n, n_rows=26, d=6):
-    """Rows of which the first has the largest value of each feature; classes, or outputs."""
+    """Return rows, classes or outputs, and weights; the first row has the largest value of each feature."""
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (n_rows, d)) * (rng.random((n_rows, d)) < 0.6)
-    X[:, 2] = X[:, 1] * (np.arange(n_rows) < 18)  # a direction that comes late
+    X[:, 2] = X[:, 1] * (np.arange(n_rows) < 18)  # a direction that appears late
     X[0] = 1.0
     y = X @ rng.normal(size=(d, n)) + 0.5 * rng.normal(size=(n_rows, n))
     weight = rng.uniform(0.5, 2.0, n_rows)
@@ -75,7 +75,7 @@ def data(is_regressor, n, n_rows=26, d=6):
 
 
 def loss_of(model, decision, target):
-    """The loss of a row by its plain formula, summed over classes learnt one against the rest and over outputs."""
+    """Loss of a row by its plain formula, summed over outputs or over classes learnt one against the rest."""
     if isinstance(model, NAGRegressor | ScaleInvariantRegressor | FTRLRegressor):
         residuals = np.ravel(decision - target)
         if model.loss == "absolute_error":
@@ -93,7 +93,7 @@ def loss_of(model, decision, target):
 
 
 def is_independent(model, X, i):
-    """Whether a row is outside the span of those before, which matters to invariance under linear maps alone."""
+    """Whether a row is outside the span of earlier rows, which matters only to invariance under linear maps."""
     if getattr(model, "invariance", None) != "full":
         return False
     ranks = [np.linalg.matrix_rank(np.column_stack([X[:n], np.ones(n)])) for n in (i, i + 1)]
@@ -104,7 +104,7 @@ def is_independent(model, X, i):
 def test_the_progressive_loss_is_that_of_predict(estimator, options, container, n, kernel):
     is_regressor = "Regressor" in estimator.__name__
     X, y, weight = data(is_regressor, n)
-    weight[0] = 2.0  # the largest, which ScInOL knows of before it plays
+    weight[0] = 2.0  # the largest weight, which ScInOL counts before it predicts
     rows = X if container == "dense" else sparse.csr_array(X)
     model, first = estimator(**options), {} if is_regressor else {"classes": np.arange(n)}
     method = "predict" if is_regressor else "decision_function"
@@ -116,7 +116,7 @@ def test_the_progressive_loss_is_that_of_predict(estimator, options, container, 
             predicted = getattr(model, method)(rows[i : i + 1])
             total += weight[i] * loss_of(model, predicted, y[i])
             played = model._play(rows[i : i + 1], y[i : i + 1], weight[i : i + 1])
-            if is_independent(model, X, i):  # no weights say anything of it
+            if is_independent(model, X, i):  # no weights determine its prediction
                 mean = np.average(y[:i], axis=0, weights=weight[:i]) if is_regressor else 0.0
                 np.testing.assert_allclose(played - mean, 0.0, atol=1e-12)
                 total += weight[i] * (loss_of(model, played[0], y[i]) - loss_of(model, predicted, y[i]))
@@ -128,7 +128,7 @@ def test_the_progressive_loss_is_that_of_predict(estimator, options, container, 
 
 
 def knowing(state, rule, X, loss, y, c):
-    """The model once the features of a row have joined scales and means, and nothing else of it has."""
+    """Return a copy of the model that has counted the features of a row in scales and means, and nothing else of it."""
     state, t = state.copy(), state.t
     kernels.adopt(state, replace(rule, eta=(0.0,) * len(rule.eta)))
     parts = {**state.small_arrays(), "averaged": state.averaged, "waiting": state.waiting}
@@ -156,7 +156,7 @@ MOVING = [
     ids=str,
 )
 def test_scales_and_means_know_the_row_that_is_predicted(estimator, options, container, kernel):
-    """As the algorithm has it: they count its features before it is predicted, its target after."""
+    """As in the algorithm, they count the row's features before it is predicted, and its target afterwards."""
     if container is sparse.csr_array and options.get("normalization") in ("max", "rms"):
         options = {**options, "centering": False}
     is_regressor = estimator is NAGRegressor

@@ -1,4 +1,4 @@
-"""Threads and processes learn what one does: of the kernel, of its caller, and forked."""
+"""Threads of the kernel or of its caller, and other processes, learn what a single thread does."""
 
 import multiprocessing
 import pickle
@@ -96,7 +96,7 @@ def test_threads_that_fail_leave_the_model_as_it_was(rng, monkeypatch):
 
 @needs_numba
 def test_threads_learn_as_one_does():
-    """Without the GIL: many models at a time give the bits of one, dense and sparse."""
+    """Many models that learn at once, without the GIL, have the bits of one that learns alone, dense and sparse."""
     X, y = make_data(np.random.default_rng(0), n=2000, d=20)
     y = (y > 0).astype(int)
     containers = [X, sparse.csr_array(X)] * 4
@@ -126,7 +126,7 @@ def test_workers(backend):
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="there is no fork here")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 def test_fork_after_use():
-    """Processes forked once the kernel has run, in two threads at that, learn as their parent does."""
+    """Processes forked after the kernel has run, even in two threads, learn what their parent does."""
     X, y = load_wine(return_X_y=True)
 
     def coef(rows):

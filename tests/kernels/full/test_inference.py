@@ -1,4 +1,4 @@
-"""Standard errors and intervals of least squares, against the textbook's formulas."""
+"""Standard errors and intervals of least squares, against textbook formulas."""
 
 import copy
 import pickle

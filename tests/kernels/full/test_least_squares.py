@@ -1,4 +1,4 @@
-"""Least squares in one pass: against batch solvers, its own formula, and its bound on the regret."""
+"""Least squares in one pass, against batch solvers, its own formula and its regret bound."""
 
 import itertools
 import pickle
@@ -25,7 +25,7 @@ def make_state(d, n_targets=1, **options):
 
 
 def progressive(state, X, y, weights=None, latest=True):
-    """What the forecaster says before each row or, without ``latest``, what `predict` does."""
+    """Return the forecaster's predictions before each row or, without ``latest``, those of `predict`."""
     y = y[:, None] if y.ndim == 1 else y
     out = np.full((len(X), y.shape[1]), np.nan)
     learn(state, losses.SquaredError(), X, y, weights, predictions=out, latest=latest)
@@ -43,7 +43,7 @@ def make_rows(rng, n=80, d=4):
 
 
 def forecasts(X, y, weights, clip):
-    """The forecaster by its definition: least norm in units of each column, with the mean as the row's own target."""
+    """Forecast by definition: least norm in units of each column, with the mean as the row's own target."""
     out = np.zeros(len(X))
     for t in range(1, len(X)):
         rows = X[: t + 1] - X[0]
@@ -79,10 +79,10 @@ def test_what_is_played_is_what_predict_has(rng, kernel, half_life):
             before = state.copy()
             played = progressive(state, X[t : t + 1], y[t : t + 1], weights[t : t + 1], latest=False)
             progressive(before, X[t : t + 1], y[t : t + 1], weights[t : t + 1])
-            assert np.array_equal(before.columns.table, state.columns.table)  # what is learnt does not depend on it
+            assert np.array_equal(before.columns.table, state.columns.table)  # learning does not depend on ``latest``
             assert np.array_equal(before.factor, state.factor)
             size, known = np.abs(y).max(axis=0), np.count_nonzero(np.diag(state.factor))
-            if known == n_known:  # else the row has a new direction, of which `predict` would change with linear maps
+            if known == n_known:  # else the row has a new direction, for which `predict` depends on linear maps
                 np.testing.assert_allclose(played / size, expected / size, rtol=1e-7, atol=1e-7)
             n_known = known
     assert n_known == 5
@@ -103,7 +103,7 @@ def test_so_it_is_when_directions_come_back_after_a_hundred_half_lives(rng, kern
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_as_printed_without_intercept_and_unit_of_targets(rng, kernel):
-    """Vovk's forecaster: ``x^T S_t^+ b_{t-1}``."""
+    """It is Vovk's forecaster, ``x^T S_t^+ b_{t-1}``."""
     X, y = rng.normal(size=(60, 3)), rng.normal(size=60)
     with config_context(kernel=kernel):
         played = progressive(make_state(3, intercept=False, target_unit=False), X, y)[:, 0]
@@ -132,7 +132,7 @@ def test_after_any_rows_it_is_the_solution(rng, n, kernel):
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_ill_conditioned_rows(kernel):
-    """Condition 1e10 in any units of the columns, against the normal equations in 60 digits."""
+    """With condition 1e10 in any units of the columns, the result matches the normal equations in 60 digits."""
     rng = np.random.default_rng(3)
     n, d = 200, 4
     left, right = np.linalg.qr(rng.normal(size=(n, d)))[0], np.linalg.qr(rng.normal(size=(d, d)))[0]
@@ -194,7 +194,7 @@ def test_any_double_will_do(rng, kernel):
 
 
 def test_regret_is_logarithmic(rng):
-    """Gaillard et al. (2019): at most ``d B^2 log T`` and a term that does not grow with ``T``."""
+    """By Gaillard et al. (2019), it is at most ``d B^2 log T`` plus a term that does not grow with ``T``."""
     for _ in range(10):
         d = int(rng.integers(1, 5))
         X = rng.normal(size=(400, d))

@@ -28,7 +28,7 @@ def rows_of_a_kind(rng, kind, n, d):
     X = rng.normal(size=(n, d)) + rng.normal(size=d)
     if kind == "dependent":
         X[:, 1], X[:, 3] = X[:, 0], X[:, 2] - 2 * X[:, 0] + 3.0
-    if kind == "late":  # columns that are 0, one to the end but for few rows, and one that another begins to leave
+    if kind == "late":  # columns that are 0 at first or in most rows, and one that equals another at first
         X[: n // 2, 1] = X[: 9 * n // 10, 2] = 0.0
         X[:, 3] = np.arange(n) % max(n // 3, 2) == n // 3 - 1
         X[: n // 3, 4] = X[: n // 3, 5]
@@ -39,7 +39,7 @@ def rows_of_a_kind(rng, kind, n, d):
 
 
 def maps(rng, d, intercept):
-    """Linear maps by name, with a move of the origin where that is one in the presence of a constant."""
+    """Yield names, linear maps and shifts of the origin; a shift is a linear map only with a constant column."""
     left, right = (np.linalg.qr(rng.normal(size=(d, d)))[0] for _ in range(2))
     yield "columns reversed", np.eye(d)[::-1], 0.0
     yield "columns mirrored", np.diag(rng.choice([-1.0, 1.0], d)), 0.0
@@ -51,7 +51,7 @@ def maps(rng, d, intercept):
 
 
 def combinations(rng, X, intercept, n=100):
-    """Rows in the span of those of ``X``, or of ``(X, 1)``."""
+    """Return rows in the span of those of ``X`` or, with an intercept, of ``(X, 1)``."""
     shares = rng.normal(size=(n, len(X)))
     if intercept:
         shares += (1.0 - shares.sum(axis=1, keepdims=True)) / len(X)
@@ -91,7 +91,7 @@ def test_decisions_for_rows_in_the_span_are_those_of_mapped_rows(rng, name, kind
 
 @pytest.mark.parametrize(("name", "kind", "with_base"), every_pair(LEARNERS, ["plain", "late"], [False, True]))
 def test_merged_models_of_rows_in_different_spans(rng, name, kind, with_base):
-    """Each has seen fewer rows than there are columns; only all of them together have seen enough."""
+    """Each model has seen fewer rows than there are columns; only all models together have seen enough."""
     n, d = 24, 12
     X = rows_of_a_kind(rng, kind, n, d)
     y, options = targets(rng, name, X)
@@ -115,7 +115,7 @@ def test_merged_models_of_rows_in_different_spans(rng, name, kind, with_base):
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("share", [1.0, 1e-6])
 def test_a_column_that_comes_late_is_learnt_and_spoils_nothing(rng, kernel, share):
-    """Be it with a row like others, or with one that hardly leaves the span of those before."""
+    """Its first row may be like others, or hardly leave the span of earlier rows."""
     X = rng.normal(size=(2000, 4))
     X[:1800, 3] = X[:1800, 2]
     X[1800, 3] = X[1800, 2] + share
@@ -128,7 +128,7 @@ def test_a_column_that_comes_late_is_learnt_and_spoils_nothing(rng, kernel, shar
 
 
 def test_models_that_kept_a_sum_of_weights_go_on(rng):
-    """Earlier versions kept ``sum c t w`` and ``sum c t`` in the place of an average."""
+    """Earlier versions kept ``sum c t w`` and ``sum c t`` instead of an average."""
     X, y = rng.normal(size=(60, 3)), rng.normal(size=60)
     reg = ScaleInvariantRegressor(invariance="full", update="potential").partial_fit(X[:40], y[:40])
     old = pickle.loads(pickle.dumps(reg))

@@ -1,4 +1,4 @@
-"""One model of several: what is known of the rows, besides what tests of linear maps compare."""
+"""Merged models: what they know of the rows, apart from what tests of linear maps compare."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""The compiled rows of full invariance against those in NumPy, and rows that go together against single ones."""
+"""The compiled update of full invariance against NumPy, and rows rotated in together against single rows."""
 
 import itertools
 
@@ -27,32 +27,32 @@ def test_the_compiled_kernel_agrees(rng, kind, loss):
 
 
 def full_rank(rng, X):
-    """Rows of which as many as there are columns are independent."""
+    """Leave the rows as they are: as many are independent as there are columns."""
 
 
 def constant(rng, X):
-    """Columns that are 0, or another number, for ever or for a while."""
+    """Make columns 0 or another constant, throughout or for a while."""
     X[:, 3], X[:, -1], X[:, 20] = 0.0, 7.0, -1e5
     X[:100, 5] = X[:70, 1] = 2.0
     X[:, 7] = X[::-1, 8] = np.arange(len(X)) == 66
 
 
 def duplicated(rng, X):
-    """Columns that are others, or are others for a while."""
+    """Make columns depend on others, throughout or for a while."""
     X[:, 3], X[:, 30], X[:, 12] = X[:, 2], -1e-6 * X[:, 1], X[:, 0] - 2.0 * X[:, 5] + 3.0
     X[:77, 20] = X[:77, 4]
     X[100::9, 3] += 1e-3
 
 
 def rounded(rng, X):
-    """Columns that others explain but for roundings: those of values far from 0, and of the difference of two."""
+    """Make columns that others explain up to rounding: of values far from 0, and of the difference of two columns."""
     X[:, 1] = X[:, 0] + 1e-3 * X[:, 1]
     X[:, 2] = 1e6 * (X[:, 1] - X[:, 0])
     X[:, 9], X[:, 17] = X[:, 4] + 1e7, X[:, 4] + X[:, 5] - 1e5
 
 
 def grown(rng, X):
-    """Columns that others explain up to a row, in which the next one, a million times as large, would hide it."""
+    """Make columns that equal others until one row, which the next row, a million times as large, would hide."""
     for i in range(8):
         X[:, i] = X[:, 20 + i]
         X[120 + 3 * i, i] += 1e-9
@@ -60,7 +60,7 @@ def grown(rng, X):
 
 
 def one_hot(rng, X):
-    """Three columns with levels, some of which are rare or come late."""
+    """Encode three categories, some of whose levels are rare or appear late."""
     X[:, :30] = 0.0
     for first, n in ((0, 4), (4, 6), (10, 20)):
         level = np.minimum(rng.geometric(0.3, len(X)) - 1, n - 1)
@@ -69,7 +69,7 @@ def one_hot(rng, X):
 
 
 def lifted(rng, X):
-    """Sizes for which columns are lifted, at rows in the midst of others."""
+    """Give columns sizes that need lifts, some of them from the middle of the stream."""
     X[:, 2] *= 1e300
     X[:, 3] *= 1e-300
     X[60:, 4] *= 1e150
@@ -84,7 +84,7 @@ CUTS = {"one by one": 1, "by seven": 7, "by nine": 9, "at random": None}
 
 
 def learnt(parts, d, rule, X, y, weights):
-    """A model and its progressive predictions, after some rows in so many calls."""
+    """Return a model and its progressive predictions, after one call for each of ``parts``."""
     options = {"intercept": True, "centred": True, "target_unit": True, "degree": 1, **RULES[rule]}
     options = {"update": "potential", "alpha": 1.5, "n_targets": 3, "coupled": False, **options}
     state, played = new_state(full.Rule(**options), d), np.full(y.shape, np.nan)
@@ -106,7 +106,7 @@ def make_rows(rng, kind, n=160, d=37):
 @pytest.mark.parametrize("kind", ROWS, ids=lambda kind: kind.__name__)
 @pytest.mark.parametrize("rule", RULES)
 def test_rows_that_go_together_are_learnt_as_one_by_one(rng, rule, kind):
-    """To the bit, however the rows are cut into calls."""
+    """They are learnt to the same bits, however they are cut into calls."""
     X, y, random = make_rows(rng, kind)
     n, d = X.shape
     for weights in (np.ones(n), random):
@@ -126,7 +126,7 @@ def test_rows_that_go_together_are_learnt_as_one_by_one(rng, rule, kind):
 @pytest.mark.parametrize("kind", [kind for kind in ROWS if kind is not grown], ids=lambda kind: kind.__name__)
 @pytest.mark.parametrize("rule", RULES)
 def test_rows_that_go_together_are_learnt_as_in_numpy(rng, rule, kind):
-    """But for those in which rounding takes most digits of what is new."""
+    """Rows in which rounding takes most digits of what is new are left out."""
     X, y, weights = make_rows(rng, kind)
     models = []
     for kernel in ("numpy", "numba"):

@@ -1,4 +1,4 @@
-"""The update of full invariance against the paper in 40 digits, its invariance, and what it takes for rounding."""
+"""The update of full invariance: the paper in 40 digits, its invariance, and what it takes for rounding."""
 
 import functools
 
@@ -14,7 +14,7 @@ from ..helpers import KERNELS
 
 @functools.cache
 def full_reference(X, y, d, loss):
-    """Like `reference.full`, once for both kernels."""
+    """Run `reference.full` once for both kernels."""
     return reference.full(np.frombuffer(X).reshape(-1, d), np.frombuffer(y), loss, 1.5)
 
 
@@ -26,7 +26,7 @@ def test_full_agrees_with_the_paper_in_forty_digits(rng, d, n, loss, kernel):
     X = rng.normal(size=(n, d)) * 10.0 ** rng.integers(-3, 4, d)
     X[: n // 3, : d // 2] = 0.0  # these start late
     if d > 2:
-        X[:, 2] = 3 * X[:, 0]  # for ever dependent
+        X[:, 2] = 3 * X[:, 0]  # always dependent
     y = np.where(X.sum(axis=1) + rng.normal(size=n) > 0, 1.0, -1.0) * (rng.exponential(size=n) if "abs" in loss else 1)
     expected, surprise, average = full_reference(with_constant(X).tobytes(), y.tobytes(), d + 1, loss)
     with config_context(kernel=kernel):
@@ -45,7 +45,7 @@ def test_full_agrees_with_the_paper_in_forty_digits(rng, d, n, loss, kernel):
 def test_linear_maps_and_moves_change_nothing(rng, loss, condition):
     n, d = 150, 5
     X, y = rng.normal(size=(n, d)), rng.normal(size=n)
-    X[:50, 1] = X[:50, 2]  # dependent for a while, but for the rounding of what is mapped and moved
+    X[:50, 1] = X[:50, 2]  # dependent for a while, up to rounding once mapped or moved
     y = X @ rng.normal(size=d) + y
     y = np.sign(y) if loss == "log_loss" else y
     left, right = (np.linalg.qr(rng.normal(size=(d, d)))[0] for _ in range(2))
@@ -66,7 +66,7 @@ def test_linear_maps_and_moves_change_nothing(rng, loss, condition):
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("distance", [0.0, 1e3, 1e6])
 def test_dependence_is_told_from_rounding(rng, distance, kernel):
-    """A small difference of large columns, and sums of distant ones, are no new directions."""
+    """A small difference of large columns and a sum of distant ones are not new directions."""
     a = 1e3 * rng.normal(size=200)
     b = a + rng.normal(size=200)
     X = np.column_stack([a, b, b - a, a + distance, a + b + 2 * distance, rng.normal(size=200)])
@@ -117,7 +117,7 @@ def test_an_average_is_finite_whatever_columns_and_weights_grow_by(kernel):
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_a_light_row_far_beyond_all_before_is_learnt(kernel):
-    """What the average predicts for it is the largest double, before that is divided by the root of its weight."""
+    """The average's prediction for it is cut to the largest double before division by the root of its weight."""
     X, weight = np.array([[1e-92], [0.0], [-1e245]]), np.array([1.0, 1.0, 0.1])
     with config_context(kernel=kernel):
         clf = ScaleInvariantClassifier(invariance="full")

@@ -1,4 +1,4 @@
-"""The theorem: the regret of the weights that full invariance plays; and rows that count half after a half-life."""
+"""The theorem on the regret of full invariance, and rows that count half as much after a half-life."""
 
 import numpy as np
 import pytest
@@ -40,7 +40,7 @@ def made(n=400, seed=0):
 
 
 def counts(weight):
-    """How much each row counts after the last one: all fade by a quarter of a half-life at a time."""
+    """Return how much each row counts after the last one; rows fade in steps of a quarter of a half-life."""
     steps = np.floor(4.0 * np.cumsum(weight) / HALF_LIFE)
     return weight * 0.5 ** ((steps[-1] - np.append(0.0, steps[:-1])) / 4.0)
 
