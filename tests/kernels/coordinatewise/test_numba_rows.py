@@ -1,4 +1,4 @@
-"""The compiled rows of the coordinate-wise updates against those in NumPy."""
+"""The compiled coordinate-wise updates against those in NumPy."""
 
 import itertools
 import os

@@ -1,4 +1,4 @@
-"""The theorems: the regret of the weights that the coordinate-wise updates play."""
+"""The theorems on the regret of the coordinate-wise updates."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def test_regret_of_the_potential_is_within_theorem_4(rng, rows, loss):
 @pytest.mark.parametrize("loss", BOUNDED)
 @pytest.mark.parametrize("rows", SEQUENCES, ids=lambda rows: rows.__name__)
 def test_regret_of_scinol1_is_within_its_bound(rng, rows, loss):
-    """With ``S`` of the paper: ``sum 2 |u| S log(1 + 2 |u| S T) + 1 + log T``, summed over coordinates."""
+    """With the paper's ``S``, it is the sum over coordinates of ``2 |u| S log(1 + 2 |u| S T) + 1 + log T``."""
     X, y = rows(rng)
     T, d = X.shape
     for u, regret, played, _ in regrets(X, y, loss, ("coordinatewise", "scinol1"), rng):
@@ -35,7 +35,7 @@ def test_regret_of_scinol1_is_within_its_bound(rng, rows, loss):
 
 
 def test_regret_of_scinol2_is_within_that_of_its_wealth(rng):
-    """The wealth of a coordinate is what it has not lost: 1 less the sum of its ``g x w``, and never negative."""
+    """The wealth of a coordinate is what it has not lost: 1 minus the sum of its ``g x w``. It is never negative."""
     for rows in SEQUENCES:
         X, y = rows(rng)
         state = make_state(X.shape[1], ("coordinatewise", "scinol2"), intercept=False, averaged=False)

@@ -1,8 +1,8 @@
 """Follow the regularised leader in plain Python: one row, one feature, one float at a time.
 
-`proximal` is Algorithm 1 of McMahan et al. (2013) as it is printed. `run` is the scale-free form of all regularisers,
-from their definitions: at each row every sum is made anew from all rows before, by the sizes that hold now. Neither
-shares a line with the package.
+`proximal` is Algorithm 1 of McMahan et al. (2013) as printed. `run` is the scale-free form of all regularisers, from
+their definitions: at each row, every sum is recomputed from all earlier rows, with the current scales. Neither shares a
+line with the package.
 """
 
 import math
@@ -11,7 +11,7 @@ from ..nag.reference import gradient, moments
 
 
 def factors(counts, half_life):
-    """By what sums over rows are multiplied after each row: in steps of a quarter of a half-life."""
+    """Yield the factor by which sums over rows are multiplied after each row, in steps of a quarter of a half-life."""
     age, faded = 0.0, 0
     for c in counts:
         age += c
@@ -21,7 +21,10 @@ def factors(counts, half_life):
 
 
 def proximal(X, y, loss, alpha, beta, l1, l2, weights=None, half_life=math.inf):
-    """Progressive predictions and final weights of Algorithm 1, without intercept; a weight multiplies the gradient."""
+    """Return progressive predictions and final weights of Algorithm 1, without intercept.
+
+    The weight of a row multiplies its gradient.
+    """
     d = len(X[0])
     fading = factors([1.0] * len(X) if weights is None else weights, half_life)
     z, n, predictions = [0.0] * d, [0.0] * d, []
@@ -65,8 +68,8 @@ def run(
     target_unit=False,
     half_life=math.inf,
 ):
-    """Progressive predictions, with an intercept in the last place, of rows that are not centred."""
-    assert half_life == math.inf or regularizer != "proximal"  # of which squares and slopes fade at different speeds
+    """Return progressive predictions for rows that are not centred, with an intercept in the last place."""
+    assert half_life == math.inf or regularizer != "proximal"  # its squares and slopes fade at different speeds
     d = len(X[0]) + 1
     fading = factors([1.0] * len(X) if weights is None else weights, half_life)
     rows, slopes, played_v, counts, targets, predictions, N = [], [], [], [], [], [], 0.0
@@ -111,7 +114,7 @@ def run(
             z = math.fsum(g) / a - past
             own_l1, own_l2 = (l1, l2) if i < d - 1 and regularizer != "entropy" else (0.0, 0.0)
             v.append(-math.copysign(max(abs(z) - own_l1, 0.0), z) / (sigma + own_l2) if z else 0.0)
-        if regularizer == "entropy":  # v holds -rate * z so far
+        if regularizer == "entropy":  # so far, v is -rate * z
             inner = v[:-1]
             top = max(inner) if positive else max(map(abs, inner))
             up = [math.exp(p - top) for p in inner]

@@ -21,8 +21,8 @@ from . import reference
 REGULARIZERS = ["proximal", "l2", "entropy"]
 NORMALIZATIONS = ["max", "rms", None]
 CONTAINERS = [np.asarray, sparse.csr_array]
-# What compiled tests learn by, all of it shared rules: loss, regularizer, normalization, container, penalised,
-# target_unit, centred, positive.
+# Cases of compiled tests, all with shared rules: loss, regularizer, normalization, container, penalised, target_unit,
+# centred, positive.
 KINDS = [
     ("squared_hinge", "proximal", "max", sparse.csr_array, True, False, False, False),
     ("squared_error", "l2", "auto", np.asarray, True, True, True, False),
@@ -116,7 +116,7 @@ def test_agrees_with_sums_made_anew(rng, regularizer, normalization, loss, conta
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("container", CONTAINERS)
 def test_losses_of_before_fade(rng, container, kernel):
-    """As in the printed algorithm whose sums fade, and in sums made anew of rows that count less the older they are."""
+    """Results match the printed algorithm with fading sums, and sums recomputed over rows that count less with age."""
     X, y = make_data(rng, n=90, d=4)
     weights, options = rng.integers(1, 3, 90) * rng.random(90), {"eta": 0.5, "beta": 0.1, "l1": 0.2, "l2": 0.3}
     X /= np.abs(X).max(axis=0)
@@ -158,7 +158,7 @@ def test_weights_on_the_simplex(rng, kernel):
 
 @pytest.mark.parametrize("regularizer", REGULARIZERS)
 def test_the_weights_are_the_leader(rng, regularizer):
-    """What minimises regulariser and losses together, as a solver of SciPy finds it."""
+    """They minimise the sum of the regulariser and the losses, as SciPy's solvers find."""
     X, y = rng.normal(size=(40, 2)), rng.normal(size=40)
     options = {"normalization": None, "intercept": False, "loss": "squared_error", "power_t": 0.0, "eta": 0.3}
     state = make_state(2, regularizer, **options, positive=regularizer == "entropy", **penalties(regularizer))

@@ -1,7 +1,7 @@
 """What `NAGClassifier` and `NAGRegressor` do by default, in plain Python, from the text of ``docs/algorithms.rst``.
 
-At each row, tallies, means, scales and what is known of targets are computed from all rows so far. Weights are
-unit-free, nothing is lifted or applied later, and no line is shared with the package.
+At each row, tallies, means, scales and statistics of targets are computed from all rows so far. Weights are unit-free,
+nothing is lifted or deferred, and no line is shared with the package.
 """
 
 import math
@@ -9,17 +9,17 @@ from abc import ABC, abstractmethod
 
 from .reference import gradient, margins, moments, move
 
-ROUND = 32  # rows, after which shares change
+ROUND = 32  # rows between changes of shares
 
 
 class AdaHedge:
-    """Shares of experts by their losses: de Rooij et al. (2014)."""
+    """Shares of experts from their losses: de Rooij et al. (2014)."""
 
     def __init__(self, K):
         self.L, self.gap = [0.0] * K, 0.0
 
     def shares(self):
-        """``exp(-beta L)``, ``beta = log K / gap``, over their sum; alike for the leaders while there is no gap."""
+        """``exp(-beta L)`` over the sum, ``beta = log K / gap``; equal for the leaders while there is no gap."""
         behind = [loss - min(self.L) for loss in self.L]
         if self.gap == 0:
             powers = [1.0 if b == 0 else 0.0 for b in behind]
@@ -28,7 +28,7 @@ class AdaHedge:
         return [power / math.fsum(powers) for power in powers]
 
     def suffer(self, losses):
-        """Add losses, and the mixability gap: the mean loss of the shares less their mix loss."""
+        """Add losses and the mixability gap: the mean loss of the shares minus their mix loss."""
         shares, least = self.shares(), min(losses)
         behind = [loss - least for loss in losses]
         mean = math.fsum(share * b for share, b in zip(shares, behind))
@@ -42,20 +42,20 @@ class AdaHedge:
 
 
 class Learner(ABC):
-    """The rule for any loss; subclasses know what predictions are, and what they lose.
+    """The rule for any loss; subclasses define predictions and their losses.
 
     Attributes
     ----------
     rows, weights, targets : list
         All rows so far, their weights ``c`` and their targets.
     frequent : list of bool
-        Which features are.
+        Whether each feature is frequent.
     turns : list of (int, int, bool)
-        After how many rows which feature began to be, or stopped; the first row is not counted.
+        Number of rows before it, feature, and whether it became frequent; changes at the first row are left out.
     latest, average : list of list of float
-        ``u`` of each head, that of the constant last: the one of now, and the mean of those that were played.
+        ``u`` of each head, that of the constant last: current weights, and the mean of those that were played.
     G : list of float
-        Sums of squared ``g x``, in which all heads have a share.
+        Sums of squared ``g x``, averaged over heads.
     """
 
     loss = "log_loss"
@@ -76,7 +76,7 @@ class Learner(ABC):
         return math.fsum(self.weights)
 
     def mean_and_scale(self, i, is_frequent):
-        """``mu_i`` and ``s_i`` over the rows so far: of a frequent feature, or of a rare one, which has no mean."""
+        """``mu_i`` and ``s_i`` of a frequent or rare feature over the rows so far; a rare one has no mean."""
         values = [row[i] for row in self.rows]
         if is_frequent:
             return moments(values, self.weights)
@@ -85,13 +85,13 @@ class Learner(ABC):
         return 0.0, math.sqrt(squares / (n**0.75 * self.t**0.25)) if n else 0.0
 
     def means_and_scales(self):
-        """Of all features."""
+        """Means and scales of all features."""
         return zip(*(self.mean_and_scale(i, is_frequent) for i, is_frequent in enumerate(self.frequent)))
 
     def turn(self, i):
-        """Make a feature frequent, or rare, and leave the function that was learnt as it is.
+        """Make a rare feature frequent, or a frequent one rare, without changing the learnt function.
 
-        Means and scales are those before the row that has it turn.
+        Means and scales are those before the row that causes the change.
         """
         if self.rows:
             self.turns.append((len(self.rows), i, not self.frequent[i]))
@@ -129,16 +129,16 @@ class Learner(ABC):
     # -- predictions
 
     def weights_to_predict_with(self):
-        """``u`` of each head, between the latest and the average, by the shares of both."""
+        """``u`` of each head: the latest and the average weights, mixed by their shares."""
         a, b = self.trust.shares()
         return [[a * v + b * w for v, w in zip(*pair)] for pair in zip(self.latest, self.average)]
 
     def decide(self, x):
-        """What is predicted of a row that is not learnt."""
+        """Prediction for a row that is not learnt."""
         return self.decision(sums(self.weights_to_predict_with(), self.features(x)[1]))
 
     def linear(self):
-        """Weights and intercepts for raw features, before anything is clipped."""
+        """Weights and intercepts for raw features, before clipping."""
         coef, intercept = [], []
         means, scales = self.means_and_scales()
         for u in self.weights_to_predict_with():
@@ -166,7 +166,7 @@ class Learner(ABC):
         self.step(x, z, y, c)
 
     def judge(self, losses):
-        """Count losses by the latest weights and by their average; the shares follow once in a round."""
+        """Count losses of the latest weights and of their average; shares change once per round."""
         self.due = [total + loss for total, loss in zip(self.due, losses)]
         self.waiting += 1
         if self.waiting == ROUND:
@@ -174,14 +174,14 @@ class Learner(ABC):
             self.due, self.waiting = [0.0, 0.0], 0
 
     def count_played(self, c):
-        """Row ``t`` counts ``c t`` times in the mean of the weights that it was met with."""
+        """Add the weights before the step of row ``t`` to their mean, in which they count ``c t`` times."""
         self.A += c * self.t
         for u, mean in zip(self.latest, self.average):
             for i in range(len(u)):
                 mean[i] += c * self.t / self.A * (u[i] - mean[i])
 
     def step(self, x, z, y, c):
-        """Follow the slope of each head for the time ``a``, while the others stand still."""
+        """Follow the slope of each head for the time ``a``, while the other heads stand still."""
         compared = self.compared(sums(self.latest, z), y)
         slopes = [gradient(self.loss, p, target) for p, target in compared]
         if not any(slopes):
@@ -198,31 +198,31 @@ class Learner(ABC):
             for i in range(len(u)):
                 u[i] += far * q[i] / D
 
-    # -- what the loss decides
+    # -- what depends on the loss
 
     def decision(self, p):
         """Predictions from ``sum u z`` of each head."""
         return p
 
     def origin(self):
-        """From where predictions are counted."""
+        """Number to which predictions are relative."""
         return 0.0
 
     def unit(self):
-        """``b``: what the targets deviate by from their mean."""
+        """``b``: the standard deviation of targets that have a unit."""
         return 1.0
 
     def unit_of_slopes(self):
-        """What those are measured by."""
+        """Unit in which slopes are measured."""
         return 1.0
 
     @abstractmethod
     def value(self, p, y):
-        """Loss of what was predicted."""
+        """Loss of a prediction."""
 
     @abstractmethod
     def compared(self, p, y):
-        """The prediction of each head at which the slope is taken, and what it is compared with."""
+        """For each head, the prediction at which the slope is taken, and its target."""
 
 
 class TwoClasses(Learner):
@@ -236,7 +236,7 @@ class TwoClasses(Learner):
 
 
 class Softmax(Learner):
-    """A head for each class."""
+    """Log loss of several classes, with a head for each."""
 
     def value(self, p, y):
         return math.log(math.fsum(map(math.exp, p))) - p[y]
@@ -250,13 +250,13 @@ class Softmax(Learner):
 
 
 class Numbers(Learner):
-    """Half the squared error of a target with an origin and a unit, within the range of the targets.
+    """Half the squared error of targets with an origin and a unit; predictions are clipped to their range.
 
-    While a row is predicted, its weight is known and its target is not. The first only sets the origin, at no loss.
+    When a row is predicted, its weight is known but its target is not. The first row only sets the origin, at no loss.
     """
 
     loss = "squared_error"
-    n_held = 0  # how many predictions have been, whatever they were made for
+    n_held = 0  # number of predictions clipped, for whatever purpose
 
     def target_moments(self):
         return moments(self.targets, self.weights[: len(self.targets)])
@@ -271,7 +271,7 @@ class Numbers(Learner):
         return self.unit()
 
     def ends(self):
-        """Between which predictions are held: the range of the targets, with a margin where they grow."""
+        """Range to which predictions are clipped: that of the targets, with a margin if they grow."""
         below, above = margins(self.targets, self.weights[: len(self.targets)])
         return min(self.targets) - below, max(self.targets) + above
 
@@ -288,7 +288,7 @@ class Numbers(Learner):
         return 0.0 if len(self.targets) == 1 else (p[0] - y) ** 2 / 2
 
     def compared(self, p, y):
-        """At the prediction held within the range with ``y``, and some room; counted from the mean with ``y``."""
+        """Clip to the range including ``y``, with some room; predictions are relative to the mean including ``y``."""
         low, high = min(self.targets), max(self.targets)
         before = math.fsum(self.weights[:-1])
         room = (high - low) / math.sqrt(max(before, 1.0))

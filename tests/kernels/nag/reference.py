@@ -1,6 +1,6 @@
 """The algorithms as the paper prints them, in plain Python: one row, one feature, one float at a time.
 
-Written from the paper's pseudocode, with ``w``, ``s``, ``G`` and ``N``; it shares no line with the package.
+It follows the paper's pseudocode, with ``w``, ``s``, ``G`` and ``N``, and shares no line with the package.
 """
 
 import itertools
@@ -8,7 +8,7 @@ import math
 
 
 def gradient(loss, p, y, epsilon=0.1, quantile=0.5):
-    """Derivative of a loss by the prediction, by cases."""
+    """Return the derivative of a loss with respect to the prediction, case by case."""
     if loss == "log_loss":
         return -y / (1 + math.exp(y * p))
     if loss == "hinge":
@@ -37,7 +37,7 @@ def gradient(loss, p, y, epsilon=0.1, quantile=0.5):
 
 
 def move(loss, p, y, a):
-    """Where ``dp/da = -gradient`` leads, less ``p``: Karampatziakis and Langford, table 1; a bisection for log loss."""
+    """Change of ``p`` along ``dp/da = -gradient``: Karampatziakis and Langford, table 1; by bisection for log loss."""
     if loss == "log_loss":
         m, low, high = y * p, 0.0, a
         while low < (d := (low + high) / 2) < high:
@@ -53,10 +53,10 @@ def move(loss, p, y, a):
 
 
 def margins(values, weights):
-    """How far below and above targets predictions may go: 2.5 times their growth, less 1.5 standard errors of it.
+    """Return how far predictions may go below and above the targets: 2.5 times the growth less 1.5 standard errors.
 
-    The growth is the slope of the line through targets, by least squares, times the length of time; each stands in the
-    middle of the time that its weight takes.
+    The growth is the slope of a least-squares line through the targets, times the total time. Each target takes as much
+    time as it has weight, and stands in the middle of this time.
     """
     total, mean = math.fsum(weights), moments(values, weights)[0]
     ends = list(itertools.accumulate(weights))
@@ -68,7 +68,7 @@ def margins(values, weights):
 
 
 def moments(values, weights):
-    """Weighted mean, and root of the mean squared deviation from it, in two passes; exact where all values agree."""
+    """Weighted mean and standard deviation, in two passes; exact if all values agree."""
     total = math.fsum(weights)
     mean = values[0] + math.fsum(c * (v - values[0]) for c, v in zip(weights, values)) / total
     return mean, math.sqrt(math.fsum(c * (v - mean) ** 2 for c, v in zip(weights, values)) / total)
@@ -94,22 +94,22 @@ def run(
     robust=False,
     outlying=32.0,
 ):
-    """Progressive predictions and final ``w`` (the intercept last), over rows in order.
+    """Return progressive predictions and the final ``w`` (the intercept last), over rows in order.
 
-    With ``centred`` or ``target_unit`` every mean and deviation is computed from all rows so far, at each row; ``w``
-    then multiplies deviations from the mean, and predicts deviations from the mean of the targets (from 0 without an
-    intercept). Predictions are held within the range of the targets before, widened by its own width.
+    With ``centred`` or ``target_unit``, every mean and deviation is computed from all rows so far, at each row. Then
+    ``w`` multiplies deviations from the mean, and predicts deviations from the mean of the targets (from 0 without an
+    intercept). Predictions are clipped to the range of the earlier targets, widened by its own width.
 
-    With ``clip`` they are held within that range itself or between two numbers, and the derivative is taken at the
-    prediction held within the same numbers or the range of the targets with that of the row, widened by its width over
-    the root of the weight of the rows before.
+    With ``clip``, predictions are clipped to that range itself or to two numbers. The derivative is taken at the
+    prediction clipped to the same numbers, or to the range of the targets so far, that of the row included. That range
+    is widened by its width over the root of the weight of the earlier rows.
 
-    With ``robust`` targets count as no further than ``outlying`` deviations from the mean, in mean and deviation.
+    With ``robust``, targets count as at most ``outlying`` deviations from the mean, in mean and deviation.
 
-    An L2 penalty is applied after each row, to ``u = w s``, at the learning rate of the coordinate, as the exact
+    An L2 penalty is applied to ``u = w s`` after each row, at the learning rate of the coordinate, as the exact
     solution of ``du = -rate l2 u``. With L1, penalties are those of FTRL-Proximal (McMahan et al., KDD 2013, Algorithm
-    1): ``z`` holds the sum of ``sigma u - g``, in units without ``s``; a weight is made of it before a row that has the
-    feature, and at the end.
+    1): ``z`` is the sum of ``sigma u - g``, in units without ``s``. A weight is computed from ``z`` before each row
+    that has the feature, and at the end.
     """
     d = len(X[0]) + intercept
     some_range = (lambda v: (min(v), max(v))) if intercept else (lambda v: (min(0, *v), max(0, *v)))

@@ -1,4 +1,4 @@
-"""The default rule, whole and by the public API, against `default_reference`, which takes it from the text."""
+"""The whole default rule, through the public API, against `default_reference`, which follows the text."""
 
 from functools import cache, partial
 
@@ -18,10 +18,10 @@ RARE_FREQUENT_RARE, ALWAYS_0, CONSTANT_LATE = 8, 10, 11
 
 
 def make_rows(rng):
-    """Features of many kinds, of which some become frequent, or rare, or both."""
+    """Return features of many kinds, some of which become frequent, rare, or both."""
     X, row, chance = rng.normal(size=(N_ROWS, 12)), np.arange(N_ROWS), rng.random((N_ROWS, 12))
     X[:, DENSE] = X[:, DENSE] * [1.0, 1e3, 1e-4] + [3.0, 1e5, 0.0]
-    X[:, 2] *= row  # whose scale grows
+    X[:, 2] *= row  # its scale grows
     X[:, 5] = 1.0
     X[:, RARE] *= (chance[:, RARE] < [0.3, 0.1, 0.06]) & (row > 0)[:, None]
     X[[70, 110], 4] = 50.0, -60.0  # far from all others
@@ -30,7 +30,7 @@ def make_rows(rng):
     X[:, FREQUENT_THEN_RARE] += 5.0
     X[:, FREQUENT_THEN_RARE] *= (row < 25) | (chance[:, FREQUENT_THEN_RARE] < 0.1)
     X[:, RARE_FREQUENT_RARE] *= (row >= 10) & (row < 40)
-    X[:, ONE_HALF] *= (chance[:, ONE_HALF] < 0.47) & (row < N_ROWS - 15)  # at last frequent, with fewer than half
+    X[:, ONE_HALF] *= (chance[:, ONE_HALF] < 0.47) & (row < N_ROWS - 15)  # frequent at the end, at less than half
     X[:, ALWAYS_0] = 0.0
     X[row >= 60, CONSTANT_LATE] = 7.0
     return X
@@ -38,7 +38,7 @@ def make_rows(rng):
 
 @cache
 def stream(task):
-    """Rows, targets and weights."""
+    """Return rows, targets and weights."""
     rng = np.random.default_rng(12)
     X = make_rows(rng)
     weights = rng.choice([0.0, 0.5, 1.0, 2.75], size=N_ROWS, p=[0.1, 0.2, 0.5, 0.2])
@@ -55,7 +55,7 @@ def stream(task):
 
 @cache
 def by_reference(task):
-    """The reference after all rows, and before each row but the first its decision and the sum of losses."""
+    """Return the reference after all rows, and its decisions and total losses before each row except the first."""
     X, y, weights = stream(task)
     learner, decisions, losses = REFERENCES[task](X.shape[1]), [], []
     for row, (x, target, c) in enumerate(zip(X.tolist(), y.tolist(), weights.tolist())):
@@ -74,7 +74,7 @@ def begin(task):
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("task", REFERENCES)
 def test_defaults_are_what_they_are_said_to_be(task, container, kernel):
-    """Decisions before each row, losses of what was played, which knows a row's features, and weights at the end."""
+    """Decisions before each row, losses of the predictions played, which know its features, and final weights agree."""
     X, y, weights = stream(task)
     X, first = container(X), {} if task == "numbers" else {"classes": np.unique(y)}
     learner, expected, expected_losses = by_reference(task)
@@ -103,7 +103,7 @@ def assert_near(values, expected):
 
 
 def test_the_streams_have_all_that_defaults_decide():
-    """Else the test above would not see what becomes of it."""
+    """Otherwise, the test above would miss some of it."""
     for task in REFERENCES:
         learner, (X, _, weights) = by_reference(task)[0], stream(task)
         began, ended = ({i for _, i, begins in learner.turns if begins is which} for which in (True, False))

@@ -1,4 +1,4 @@
-"""What was learnt fades in steps that only the total weight of rows decides."""
+"""The influence of past rows fades in steps, which depend only on the total weight of rows."""
 
 import os
 import pickle
@@ -26,17 +26,17 @@ def kernel(request):
 
 
 def compiled(*case):
-    """A case that is learnt by compiled code."""
+    """Return a case for compiled code."""
     return pytest.param(*case, "numba", marks=needs_numba)
 
 
 class Fading(Transcription):
-    """sNAG on sums that fade, and weights that fade to a half in eight half-lives."""
+    """sNAG with sums that fade, and weights that halve in eight half-lives."""
 
     def __init__(self, d, eta, half_life):
         super().__init__(d, eta)
         self.half_life, self.age, self.faded = half_life, 0.0, 0
-        self.begins = 0.5 + 2.0 * np.sqrt(1.0 - 0.5 ** (1.0 / half_life))  # two roots of the rows that count
+        self.begins = 0.5 + 2.0 * np.sqrt(1.0 - 0.5 ** (1.0 / half_life))  # 2 over the root of how many rows count
 
     def learn(self, x, y, c):
         super().learn(x, y, c)
@@ -63,7 +63,7 @@ def test_equals_the_formulas_on_faded_weights(make):
 
 
 def test_few_columns_become_frequent_by_chance(rng):
-    """Columns that are named in turn, for 40 rows each, became frequent and rare again one after another."""
+    """Columns named in turn, for 40 rows each, used to become frequent and then rare again, one after another."""
     n = 600
     X = np.zeros((n, 16))
     X[np.arange(n), np.arange(n) // 40] = 1.0
@@ -90,7 +90,7 @@ def test_batches_and_pickles_change_no_bit(model, make, kernel):
         pytest.skip("three rules are compiled for this, the others with EVERY_RULE")
     X, z, weight = mixed_rows(60)
     y = z if isinstance(model, NAGRegressor) else z > 0
-    if model.normalization == "rms":  # which centres dense rows only
+    if model.normalization == "rms":  # it centres dense rows only
         X = X[:, 4:]
     options = {} if isinstance(model, NAGRegressor) else {"classes": [False, True]}
     whole = pickle.loads(pickle.dumps(model)).partial_fit(make(X), y, sample_weight=weight, **options)
@@ -129,13 +129,13 @@ CLASSIFICATION = ["log_loss", "hinge", "squared_hinge", "modified_huber", "perce
 @pytest.mark.parametrize(
     ("loss", "half_life", "average", "kernel"),
     [
-        ("hinge", 20, "auto", "numpy"),  # the others are slow without compiled code, and the same
+        ("hinge", 20, "auto", "numpy"),  # other cases are slow without compiled code, and the same
         *(compiled(*case) for case in every_pair(CLASSIFICATION, [10, 20, 70], ["auto", True])),
     ],
     indirect=["kernel"],
 )
 def test_short_half_lives_forget_what_was_certain(average, loss, half_life, kernel):
-    """Five half-lives after a flip a model is nearly as good as before, however long all was predicted well."""
+    """Five half-lives after a flip, a model is nearly as good as before, however long it had predicted well."""
     n, n_seeds, after, ratios = *((2000, 8) if kernel == "numba" else (1000, 4)), 5 * half_life, []
     for seed in range(n_seeds):
         rng = np.random.default_rng(seed)
@@ -151,12 +151,12 @@ def test_short_half_lives_forget_what_was_certain(average, loss, half_life, kern
     assert np.min(ratios) >= 0.75
 
 
-@pytest.mark.parametrize("kernel", KERNELS[1:], indirect=True)  # the other one is slow, and the same
+@pytest.mark.parametrize("kernel", KERNELS[1:], indirect=True)  # NumPy is slow, and the same
 @pytest.mark.parametrize("half_life", [20, 70])
 @pytest.mark.parametrize("learner", [NAGClassifier, NAGRegressor])
 def test_steady_streams_lose_nothing_against_the_last_three_half_lives(learner, half_life):
     differences = []
-    for seed in range(12):  # as single rows of the last sixty decide much of a fresh model
+    for seed in range(12):  # so many, because single rows of the last sixty decide much about a fresh model
         rng = np.random.default_rng(seed)
         X, w = rng.normal(size=(3000, 5)), 2.0 * rng.normal(size=5)
         z = X @ w + rng.logistic(size=3000)
@@ -170,7 +170,7 @@ def test_steady_streams_lose_nothing_against_the_last_three_half_lives(learner, 
 
 @pytest.mark.parametrize("loss", ["poisson", "tweedie"])
 def test_rates_recover_from_a_run_of_zeros(loss, rng, kernel):
-    """Steps down went on for as long as there were zeros, as slopes fade with the roots that they are divided by."""
+    """Steps down used to go on as long as there were zeros, because slopes fade with the roots that divide them."""
     X, n = rng.normal(size=(1000, 2)), 600
     y = 1.0 * rng.poisson(5.0, size=1000)
     y[100 : 100 + n] = 0.0
@@ -187,7 +187,7 @@ def test_rates_recover_from_a_run_of_zeros(loss, rng, kernel):
 
 
 def test_rates_held_above_zero_recover_from_zeros(rng, kernel):
-    """What is held at the lower end of its range is above a mean that falls, and was pushed further down below it."""
+    """A prediction clipped at the lower end is above a mean that falls, and used to be pushed further down."""
     X, y = rng.normal(size=(1000, 2)), 1.0 * rng.poisson(5.0, size=1000)
     y[100:700] = 0.0
     model = NAGRegressor("poisson", half_life=20.0, clip=(1e-3, 100.0)).partial_fit(X, y)
@@ -201,12 +201,12 @@ def test_rates_held_above_zero_recover_from_zeros(rng, kernel):
         ("auto", sparse.csr_array, "numpy"),
         compiled("auto", np.asarray),
         compiled("auto", sparse.csr_array),
-        ("rms", np.asarray, "numpy"),  # which does not centre sparse rows, and would be compiled for this alone
+        ("rms", np.asarray, "numpy"),  # it does not centre sparse rows, and would be compiled for this test alone
     ],
     indirect=["kernel"],
 )
 def test_a_column_that_does_not_vary_keeps_its_weight(normalization, make, kernel, rng):
-    """Its latest weight: that of the average forgets sooner."""
+    """The latest weight is compared, because the average forgets sooner."""
     X = rng.normal(size=(2200, 2)) + 3.0
     y = X @ [1.0, -2.0] > -3.0
     X[1000:, 1] = 3.0
@@ -216,7 +216,7 @@ def test_a_column_that_does_not_vary_keeps_its_weight(normalization, make, kerne
     for rows in (slice(1000, 2000), slice(2000, 2200)):
         model.partial_fit(make(X[rows]), y[rows])
         found.append(model._state.latest().linear()[0][0, 1])
-    assert 2.0 < found[1] / found[0] <= 4.0  # the scale falls four times as far as what is left of the weight per scale
+    assert 2.0 < found[1] / found[0] <= 4.0  # the scale falls four times as far as the unit-free weight
     assert found[2] == pytest.approx(found[1], rel=1e-6)  # from there on they fall together
 
 
@@ -254,7 +254,7 @@ def test_rows_heavier_than_many_half_lives_do_not_make_weights_grow(half_life, m
 
 @pytest.mark.filterwarnings("ignore:some rows did not count")
 def test_a_heavy_row_after_columns_have_faded_unseen_stays_in_range(rng):
-    """Sums over the weights played, of 1e190, in units of 1e-109, which six rows that weigh much leave."""
+    """Six heavy rows leave sums over the weights played of 1e190, in units of 1e-109."""
     X = sparse.random(60, 23, 0.2, format="csr", random_state=3)
     y, weight = rng.integers(0, 2, 60), 10.0 ** rng.choice([0, 50, 99], 60)
     model, by_rows = NAGClassifier(half_life=30), NAGClassifier(half_life=30)
@@ -292,7 +292,7 @@ def test_models_that_forget_are_not_merged(rng):
     indirect=["kernel"],
 )
 def test_columns_that_are_forgotten_altogether_predict_nothing(make, kernel):
-    """Tallies fade to 0 before squares do, which left scales near 0, and weights of 1e120."""
+    """Tallies fade to 0 before squares do, which used to leave scales near 0 and weights of 1e120."""
     X, sizes = np.ones((1300, 3)), [1.0, 2.0**60]
     X[:, 1:] = 0.0
     X[[5, 1299], 1:] = sizes

@@ -1,4 +1,4 @@
-"""Models that are set to weights given in raw units."""
+"""Models that are set to given weights in raw units."""
 
 import functools
 
@@ -41,7 +41,7 @@ RULES = [
 
 
 def logistic(X, y):
-    """Weights and intercepts of a solver, in raw units."""
+    """Return the weights and intercepts of a solver, in raw units."""
     scaler = StandardScaler().fit(X)
     solved = LogisticRegression(C=0.1).fit(scaler.transform(X), y)
     coef = solved.coef_ / scaler.scale_
@@ -50,7 +50,7 @@ def logistic(X, y):
 
 @functools.cache
 def digits():
-    """Rows, classes, and weights and intercepts of a solver."""
+    """Return rows, classes, and a solver's weights and intercepts."""
     X, y = (a[:200] for a in load_digits(return_X_y=True))
     return X, y, *logistic(X, y)
 
@@ -99,7 +99,7 @@ def test_plain_steps_need_no_pass_for_scales():
 
 
 def test_losses_and_sizes_of_gradients_are_those_of_the_weights_given():
-    """As of a plain-Python pass over the rows by the weights given."""
+    """They are as in a plain pass over the rows with the given weights."""
     X, y = DIABETES
     reg = NAGRegressor(max_iter=1, eta0=1e-200, target_normalization=None)
     reg.fit(X, y, coef_init=SOLVED.coef_, intercept_init=SOLVED.intercept_)
@@ -150,7 +150,7 @@ def test_warm_start_and_streams():
 
 
 def test_federated_averaging():
-    """Clients that go on from the average of their weights end better than any of them alone."""
+    """Clients that go on from the average of their weights end up better than any of them alone."""
     X, y = load_wine(return_X_y=True)
     parts = np.array_split(np.random.default_rng(0).permutation(len(y)), 4)
     clients = [NAGClassifier().partial_fit(X[rows], y[rows], classes=[0, 1, 2]) for rows in parts]
@@ -212,7 +212,7 @@ def test_weights_outside_a_ball_become_the_nearest_within_it(kind, options):
     X, y = DIABETES
     reg = NAGRegressor(constraint=kind(0.3), max_iter=1, **options).fit(X, y)
     u = reg.set_coef(SOLVED.coef_, 5.0).coef_ * reg.scale_ / reg._state.unit()[0]
-    rel = 0.01 if "half_life" in options else 1e-9  # each half-life has scales of its own
+    rel = 0.01 if "half_life" in options else 1e-9  # each half-life has its own scales
     assert np.linalg.norm(u, 2 if kind is L2Ball else 1) == pytest.approx(0.3, rel=rel)
     assert (u * SOLVED.coef_ >= 0).all()
     within = reg.coef_ / 2

@@ -1,4 +1,4 @@
-"""Several half-lives side by side: what they are, how they are mixed, and that cuts of a stream change no bit."""
+"""Several half-lives at once: their models, how these are mixed, and that cuts of a stream change no bit."""
 
 import copy
 import os
@@ -41,7 +41,7 @@ def kernel(request):
 
 
 not_compiled = pytest.mark.parametrize("kernel", ["numpy"], indirect=True)
-# For thousands of rows: by compiled code, which is held equal elsewhere, where the rule is shared, and else in NumPy.
+# For thousands of rows: compiled code, which other tests compare, if the rule is shared, and NumPy otherwise.
 quick = pytest.mark.parametrize("kernel", ["auto"], indirect=True)
 
 
@@ -59,7 +59,7 @@ def shares_of_rows(losses, unit, noise=0.0, row_weight=None):
             size = min(size, 32.0 * mean) if mean else size
         before, mean = mean, mean + counted / total * (size - mean)
         if mean > 0.0:
-            logs = logs * (before / mean)  # excess losses stay, and the rate has changed
+            logs = logs * (before / mean)  # excess losses stay, while the rate changes
             rate = 1.0 / (unit * mean if unit else mean)
             weights = np.exp(logs - rate * loss)
         weights = weights / weights.sum() * t / (t + 1) + 1.0 / (t + 1) / len(loss)
@@ -78,7 +78,7 @@ def test_fixed_share_is_as_printed(unit, noise, rng):
 
 @pytest.mark.parametrize(("unit", "noise"), [(0.0, 0.0), (2.0, 0.0), (2.0, 1.5)])
 def test_the_unit_of_weights_does_not_matter(unit, noise, rng):
-    """Losses count in those of the weight that most of the weight is in; a row weighs 32 times the mean at most."""
+    """Losses are relative to the mean weight of a row, weighted by itself; a row weighs at most 32 times the mean."""
     weight = rng.exponential(size=300)
     weight[200] = 1e6
     losses = rng.exponential(size=(300, 4)) * [1.0, 1.0, 1.5, 0.9] * weight[:, None]
@@ -109,7 +109,7 @@ def test_weights_are_no_reason_to_follow_the_last_row(rng):
 
 @quick
 def test_regret_against_the_best_sequence_with_few_changes(rng):
-    """Log loss of a mixture of probabilities: at most log n + (m + 1) log T + m log n worse, whatever the losses."""
+    """The log loss of mixed probabilities is at most log n + (m + 1) log T + m log n worse, whatever the losses."""
     n, T, m = 6, 4000, 5
     for seed in range(3):
         rng = np.random.default_rng(seed)
@@ -121,13 +121,13 @@ def test_regret_against_the_best_sequence_with_few_changes(rng):
         of_best = losses[np.arange(T), best].sum()
         bound = np.log(n) + (m + 1) * np.log(T) + m * np.log(n)
         assert mixed - of_best <= bound
-        assert losses.sum(axis=0).min() - of_best > 10.0 * bound  # which a single expert does not keep
+        assert losses.sum(axis=0).min() - of_best > 10.0 * bound  # no single expert meets it
 
 
 @not_compiled
 @pytest.mark.parametrize(("loss", "mean"), [("poisson", 0.003), ("poisson", 300.0), ("tweedie", 0.003)])
 def test_targets_above_0_of_any_frequency(loss, mean, rng):
-    """Nothing changes, so the model that never forgets is the best; rare counts are nothing to forget by."""
+    """Nothing changes, so the model that never forgets is best; rare counts are no reason to forget."""
     X = rng.normal(size=(600, 2))
     if loss == "poisson":
         y = 1.0 * rng.poisson(mean * np.exp(0.5 * X[:, 0]))
@@ -142,7 +142,7 @@ def test_targets_above_0_of_any_frequency(loss, mean, rng):
 
 @not_compiled
 def test_what_is_played_is_nearly_what_would_have_been_predicted(rng):
-    """Also where all of the last rows were 0, of which models that forget make next to nothing."""
+    """The same holds if all recent targets were 0, for which models that forget predict next to nothing."""
     X = rng.normal(size=(400, 2))
     y = 3.0 * rng.poisson(0.02 * np.exp(X[:, 0]))
     whole, parts, predicted = *(NAGRegressor("poisson", half_life="auto") for _ in range(2)), []
@@ -151,7 +151,7 @@ def test_what_is_played_is_nearly_what_would_have_been_predicted(rng):
         if row:
             predicted.append(parts.predict(X[row : row + 1])[0])
         parts.partial_fit(X[row : row + 8], y[row : row + 8])
-    np.testing.assert_allclose(np.exp(played[8::8]), predicted, rtol=0.3)  # scales know the row that is played
+    np.testing.assert_allclose(np.exp(played[8::8]), predicted, rtol=0.3)  # scales include the row that is played
     assert whole.progressive_loss_ == parts.progressive_loss_
     np.testing.assert_array_equal(whole.predict(X), pickle.loads(pickle.dumps(parts)).predict(X))
     floors = [model.floor[0] - np.log(y.mean()) for _, model in whole._state.models()[1:]]
@@ -165,7 +165,7 @@ def test_what_is_played_is_nearly_what_would_have_been_predicted(rng):
 @quick
 @pytest.mark.parametrize("loss", ["squared_error", "huber"])
 def test_models_that_one_row_spoilt_are_left(loss, kernel, rng):
-    """A target so large that squares of it make those of all other rows nothing."""
+    """One target is so large that its square makes those of all other rows negligible."""
     X = rng.normal(size=(2000, 3))
     truth = 2.0 + X @ [1.0, -1.0, 0.5]
     y = truth + 0.3 * rng.normal(size=2000)
@@ -175,7 +175,7 @@ def test_models_that_one_row_spoilt_are_left(loss, kernel, rng):
 
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
 def test_is_a_mixture_of_models_with_one_half_life(make, kernel):
-    """Each model is what it would be alone; played and predicted is their mean by shares from their losses."""
+    """Each model is what it would be alone; the mixture plays and predicts their mean, by shares from their losses."""
     X, z, weight = mixed_rows()
     X, y = make(X), (z > 0).astype(int)
     alone, sign = [], np.where(y == 1, 1.0, -1.0)
@@ -184,7 +184,7 @@ def test_is_a_mixture_of_models_with_one_half_life(make, kernel):
         alone.append((model, model._play(X, y, weight, classes=[0, 1])[:, 0]))
     losses = np.array([np.logaddexp(0.0, -sign * p) for _, p in alone]).T
     came = np.cumsum(np.where(y[:, None] == [0, 1], weight[:, None], 0.0), axis=0)[np.arange(len(y)), y]
-    with np.errstate(invalid="ignore"):  # of rows of weight 0 before all others
+    with np.errstate(invalid="ignore"):  # for rows of weight 0 before all others
         losses = np.fmin(losses, 2.3 - np.log(came / np.cumsum(weight))[:, None]) * weight[:, None]
     shares = shares_of_rows(losses, 0.0, row_weight=weight)
     mixed = NAGClassifier(half_life="auto", average=True)
@@ -209,10 +209,10 @@ def test_is_a_mixture_of_models_with_one_half_life(make, kernel):
 
 @not_compiled
 def test_of_several_classes_the_joint_log_loss_counts_up_to_an_end():
-    """Up to 2.3 more than that of how often the class of a row has come."""
+    """Each loss counts as at most 2.3 more than that of the frequency of the row's class so far."""
     X, z, weight = mixed_rows(60)
     y = np.digitize(z, [-1.0, 1.0])
-    y[20::10] = (y[20::10] + 1) % 3  # of which models are sure that they do not come
+    y[20::10] = (y[20::10] + 1) % 3  # classes that models are sure not to see
     alone = [NAGClassifier(half_life=h)._play(X, y, weight, classes=[0, 1, 2]) for h in (None, *HALF_LIVES[1:])]
     mixed, parts = NAGClassifier(half_life="auto"), (slice(0, 25), slice(25, 60))
     played = np.concatenate([mixed._play(X[rows], y[rows], weight[rows], classes=[0, 1, 2]) for rows in parts])
@@ -230,7 +230,7 @@ def test_of_several_classes_the_joint_log_loss_counts_up_to_an_end():
 
 @not_compiled
 def test_of_rates_zeros_are_put_down_to_chance_and_none_is_below_what_rows_tell(rng):
-    """Deviances are of ratios to the mean of the targets before, and so is the variation that a 0 counts as."""
+    """Deviances are of ratios to the mean of earlier targets, and so is the variation that counts as chance for a 0."""
     X, weight, half_lives = rng.normal(size=(80, 2)), rng.uniform(0.2, 3.0, 80), np.array([20.0, 3.0])
     y = 5.0 * rng.poisson(0.6 * np.exp(X[:, 0])) * (np.arange(80) < 60)
     y[0] = 5.0
@@ -278,7 +278,7 @@ def test_batches_and_pickles_change_no_bit(model, make, kernel):
     np.testing.assert_array_equal(whole.half_life_, parts.half_life_)
     assert whole.progressive_loss_ == parts.progressive_loss_
     assert np.isfinite(bits(whole)).all()
-    if isinstance(model, NAGRegressor):  # outputs in other units, of which no loss knows
+    if isinstance(model, NAGRegressor):  # outputs in other units, which no loss depends on
         np.testing.assert_allclose(whole.half_life_[0], whole.half_life_[1], rtol=1e-6)
 
 
@@ -326,7 +326,7 @@ def test_follows_a_flip_and_forgets_nothing_of_a_steady_stream():
         steady.append(on._play(X[2000:], y[2000:])[:, 0] > 0)
         right[half_life] = np.mean(np.concatenate(steady)[200:] == y[200:])
     assert right["auto"] > right[None] - 0.002
-    y[2000:] = ~y[2000:]  # for the one that has stopped there
+    y[2000:] = ~y[2000:]  # for ``model``, which has stopped there
     assert model.half_lives_[np.argmax(model.half_life_)] > 1000
     played = model._play(X[2000:2200], y[2000:2200])[:, 0] > 0
     assert np.mean(played[100:] == y[2100:2200]) > 0.75
@@ -334,7 +334,7 @@ def test_follows_a_flip_and_forgets_nothing_of_a_steady_stream():
 
 
 def test_before_a_target_above_0_there_is_nothing_to_lose():
-    """A mean by shares that add up to 1 but for rounding was taken for a rate of 0, which counts lost 180,000 by."""
+    """A mean by shares that add up to 1 only up to rounding was taken for a rate of 0, so counts lost 180,000."""
     X, y = np.arange(1.0, 5.0)[:, None], np.array([0.0, 0.0, 9.0, 1.0])
     one, auto = (NAGRegressor("poisson", half_life=half_life) for half_life in (None, "auto"))
     for row, target in zip(X, y):
@@ -345,7 +345,7 @@ def test_before_a_target_above_0_there_is_nothing_to_lose():
 
 @quick
 def test_models_that_agree_are_not_rounded(rng):
-    """What rounding left of constant targets was taken for errors, and later intervals were 3,000 times too wide."""
+    """Rounding of constant targets used to be taken for errors, and later intervals were 3,000 times too wide."""
     X = rng.normal(size=(1000, 5))
     y = X.sum(axis=1) + 0.5 * rng.normal(size=1000)
     y[:300] = 5.0
@@ -378,10 +378,10 @@ def test_a_call_that_fails_leaves_all_models_as_they_were():
     assert pickle.dumps(copied) == before
 
 
-@pytest.mark.parametrize("kernel", KERNELS[1:], indirect=True)  # as the other one undoes all columns in any case
+@pytest.mark.parametrize("kernel", KERNELS[1:], indirect=True)  # NumPy undoes all columns in any case
 @pytest.mark.parametrize("weight", [1.0, 100.0])
 def test_what_all_models_were_is_known_after_later_calls(weight):
-    """Also where heavy rows made units of columns so small on the way that all columns changed."""
+    """The same holds if heavy rows made units of columns so small on the way that all columns changed."""
     X = sparse.random(300, 3000, 1e-3, format="csr", random_state=0)
     y, weights = np.arange(300, dtype=np.int32) % 2, np.full(300, weight)
     model = NAGClassifier(half_life="auto").partial_fit(X[:20], y[:20], [0, 1])
@@ -431,7 +431,7 @@ def test_what_does_not_go_together_is_refused(rng):
 
 
 def without_a_field(state):
-    state.others[0].rule = copy.copy(state.others[0].rule)  # which all such models share
+    state.others[0].rule = copy.copy(state.others[0].rule)  # all such models share it
     del vars(state.others[0].rule)["normalization"]
 
 
@@ -464,13 +464,13 @@ def test_weights_given_are_those_of_all_models(rng):
 
 
 def test_sparse_rows_are_predicted_by_the_columns_that_they_name(kernel):
-    """To blend the weights of all columns takes time for each of them, after each row learnt."""
+    """Blending the weights of all columns would take time for each of them, after each row learnt."""
     X = sparse.random(140, 5000, 0.01, format="lil", random_state=0)
-    X[75:, 7] = 1.0  # which is frequent for the model that has forgotten the rows before
+    X[75:, 7] = 1.0  # frequent for the model that has forgotten the earlier rows
     X, y = sparse.csr_matrix(X), np.arange(140) % 3
     clf = NAGClassifier(half_life="auto").partial_fit(X, y, classes=[0, 1, 2])
     assert [model.columns.frequent[7] for model in (clf._state, clf._state.others[-1])] == [0.0, 1.0]
-    few = X[:40]  # entries of which are looked up in less time than all weights are made
+    few = X[:40]  # looking up their entries takes less time than computing all weights
     found = clf.decision_function(few)
     assert clf._state.cached is None
     np.testing.assert_allclose(found, few @ clf.coef_.T + clf.intercept_, rtol=1e-9, atol=1e-12)
@@ -479,7 +479,7 @@ def test_sparse_rows_are_predicted_by_the_columns_that_they_name(kernel):
 
 @quick
 def test_a_rare_class_is_not_forgotten():
-    """An end of the losses of each model by itself let those win that are sure that it never comes."""
+    """A cap on the losses of each model by itself would let models win that are sure that it never comes."""
     rng = np.random.default_rng(0)
     y = rng.random(4000) < 1 / 400
     X = rng.normal(size=(len(y), 3))
@@ -489,13 +489,13 @@ def test_a_rare_class_is_not_forgotten():
 
 
 def test_half_lives_of_extreme_quantiles_hold_rows_of_the_rare_side(rng):
-    """About two at least: of shorter ones won some that were worse by far for the rows after them."""
+    """They hold about two at least; some shorter ones used to win that were far worse for later rows."""
     X, y = rng.normal(size=(50, 3)), rng.normal(size=50)
     for quantile, kept in ((0.5, HALF_LIVES), (0.9, HALF_LIVES), (0.05, HALF_LIVES[:5]), (0.99, HALF_LIVES[:4])):
         model = NAGRegressor("quantile", quantile=quantile, half_life="auto").partial_fit(X, y)
         np.testing.assert_array_equal(model.half_lives_, kept)
     model = NAGRegressor("quantile", half_life="auto").partial_fit(X, y)
-    model.set_params(quantile=0.99).partial_fit(X, y)  # goes on as it was begun
+    model.set_params(quantile=0.99).partial_fit(X, y)  # goes on with the half-lives it began with
     np.testing.assert_array_equal(model.half_lives_, HALF_LIVES)
     model = NAGRegressor("quantile", quantile=1e-5, half_life="auto").partial_fit(X, y)
     np.testing.assert_array_equal(model.half_lives_, HALF_LIVES[:2])
@@ -504,7 +504,7 @@ def test_half_lives_of_extreme_quantiles_hold_rows_of_the_rare_side(rng):
 @not_compiled
 @pytest.mark.parametrize(("origin", "trend"), [(0.0, 0.0), (1.7e9, 0.0), (0.0, 20.0)])
 def test_it_is_told_where_all_models_are_held(origin, trend, rng):
-    """Each at its own end: with a trend, or a far column such as Unix times, these are apart."""
+    """Each model is clipped at its own end; with a trend, or a far column such as Unix times, these ends differ."""
     time = np.arange(400) / 400
     X = np.column_stack([rng.normal(size=400), origin + time])
     y = 3.0 * X[:, 0] + trend * time + 0.3 * rng.normal(size=400)
@@ -522,7 +522,7 @@ def test_it_is_told_where_all_models_are_held(origin, trend, rng):
 
 @not_compiled
 def test_digits_are_lost_in_raw_units_where_one_model_loses_them(rng):
-    """A column has moved so far that the model which forgets what it was finds its mean far from 0."""
+    """A column has moved so far that the model that forgets its earlier values finds its mean far from 0."""
     X = rng.normal(size=(400, 2))
     X[100:, 1] += 1e10
     state = NAGRegressor(half_life=(2.0,)).partial_fit(X, X[:, 0] + rng.normal(size=400))._state
@@ -533,7 +533,7 @@ def test_digits_are_lost_in_raw_units_where_one_model_loses_them(rng):
 
 @not_compiled
 def test_it_is_told_of_sparse_rows_too(rng):
-    """Also where weights of the models that forget are kept: a part of the columns has weights of its own."""
+    """The same holds if weights of the models that forget are cached: a part of the columns has its own weights."""
     X = sparse.csr_array(sparse.random(60, 2000, 0.01, format="csr", random_state=0))
     model = NAGRegressor(half_life=(20.0,)).partial_fit(X, X.sum(axis=1) + rng.normal(size=60))
     model.predict(sparse.vstack([X] * 4, format="csr"))
@@ -544,7 +544,7 @@ def test_it_is_told_of_sparse_rows_too(rng):
 
 @not_compiled
 def test_functions_of_all_models_are_kept_until_the_next_row(rng):
-    """Also where each is clipped, so that the mean of the functions is not what predicts."""
+    """The same holds if each model is clipped, so that the mean of the functions does not give the predictions."""
     X, y = rng.normal(size=(60, 3)), rng.normal(size=60)
     model = NAGRegressor(half_life=(20.0,)).partial_fit(X, y)
     first = model.predict(X[:1])

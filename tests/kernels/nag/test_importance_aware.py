@@ -1,4 +1,4 @@
-"""Importance-aware steps: none overshoots its target, and a weight is nearly as many rows."""
+"""Importance-aware steps: none overshoots its target, and a weight of k has nearly the effect of k rows."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ CAREFUL = [name for name, loss in BY_ITSELF.items() if loss.move is not None]
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_no_step_overshoots(normalization, data):
-    """Whatever the learning rate and the weight, a row's own prediction comes no farther from its target."""
+    """Whatever the learning rate and the weight, a row's own prediction gets no farther from its target."""
     name = data.draw(st.sampled_from(CAREFUL))
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
     eta, c = 10.0 ** data.draw(st.floats(-3, 6)), 10.0 ** data.draw(st.floats(-3, 6))
@@ -44,7 +44,7 @@ def _decision(state, X):
 
 @pytest.mark.parametrize("name", ["squared_error", "log_loss", "hinge"])
 def test_a_weight_is_nearly_as_many_rows(name, rng):
-    """The prediction after one row of weight k against that after k rows, for both kinds of step."""
+    """One row of weight k and k rows lead to predictions less than half as far apart as with other steps (median)."""
     X, y = make_data(rng, n=100, d=4, loss=name)
     X, wrong = X / np.abs(X).max(axis=0), {True: [], False: []}
     for careful in (True, False):

@@ -1,4 +1,4 @@
-"""What models of the NAG family count in an average, and how shards go on from it, against plain loops."""
+"""How much models of the NAG family count in an average, and how shards go on from it, against plain loops."""
 
 import copy
 from functools import partial
@@ -19,7 +19,7 @@ def rows(rng, n=300, d=4):
 
 
 def squared_gradients(state):
-    """``G`` of raw features, without the number that stands for none."""
+    """Return ``G`` of raw features, without the tiny number that stands for none."""
     columns = state.columns
     G = np.where(columns.G > 1e-300, columns.G, 0.0)
     return (np.sqrt(G) / columns.lift / state.gradient_lift[:, None]) ** 2
@@ -29,9 +29,9 @@ def squared_gradients(state):
 @pytest.mark.parametrize("average", [False, True, 100])
 @pytest.mark.parametrize("with_base", [False, True])
 def test_shares(power, average, with_base, rng):
-    """Raw weights of each column, last and averaged, by rows (clocks) times a power of what ``G`` grew by.
+    """Raw weights, last and averaged, count in each column by rows (clocks) times a power of the growth of ``G``.
 
-    With ``average=100`` one of the models alone has begun to average.
+    With ``average=100``, only one of the models has begun to average.
     """
     X, y = rows(rng)
     X[20:150, 3] = 0.0
@@ -61,7 +61,7 @@ def test_shares(power, average, with_base, rng):
     scale = np.where(merged.scale() > 0, merged.scale(), 1.0)
     own_rows = [state.t - start.t for state in states]
     np.testing.assert_allclose(merged.columns.weight / scale, mean(own_rows, last), rtol=1e-9, atol=1e-300)
-    if average:  # of the weights without units played before base, and of those played after it
+    if average:  # unit-free weights played before the base, and those played after it
         played = [state.averaged * state.columns.weight - state.columns.past for state in states]
         begun = start.averaged * start.columns.weight - start.columns.past
         own = [(p - begun) / (s.averaged - start.averaged) / np.where(s.scale() > 0, s.scale(), 1.0)
@@ -70,7 +70,7 @@ def test_shares(power, average, with_base, rng):
         expected = begun + (merged.averaged - start.averaged) * mean(counts, own) * scale
         ours = merged.unit_free_weight() * merged.averaged
         np.testing.assert_allclose(ours, expected, rtol=1e-8, atol=1e-12 * np.abs(expected).max())
-    if power and not with_base:  # models that have not met the column do not count
+    if power and not with_base:  # models that have not seen the column do not count
         np.testing.assert_allclose(merged.columns.weight[:, 3] / scale[3], last[2][:, 3], rtol=1e-12)
 
 
@@ -85,7 +85,7 @@ OPTIONS = [
 
 @pytest.mark.parametrize("with_base", [False, True])
 def test_a_merged_average_counts_as_that_of_one_model(with_base, rng):
-    """Not as that of a short model, which the next rows would outweigh; and in whatever groups models are merged."""
+    """It does so in whatever groups models are merged. The next rows would outweigh the average of a short model."""
     X, y = rng.normal(size=(900, 3)), rng.normal(size=900)
     new = NAGRegressor().partial_fit(X[:100], y[:100]) if with_base else NAGRegressor()
     one, *models = (
@@ -109,7 +109,7 @@ def test_a_merged_average_counts_as_that_of_one_model(with_base, rng):
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("make", [NAGClassifier, NAGRegressor])
 def test_momentum(make, options, rng):
-    """The function goes on from that of ``before`` through the last one."""
+    """The function is extrapolated from that of ``before`` through the last one."""
     X, y = rows(rng)
     X += 3.0
     y = y if make is NAGClassifier else X[:, 0] * 50 + 1000 + rng.normal(size=len(X))
@@ -135,7 +135,7 @@ def test_momentum_leaves_the_average(rng):
 
 def test_an_average_that_begins_anew(rng):
     X, y = rows(rng)
-    model = NAGClassifier(**PLAIN, average=True).partial_fit(X, y, classes=[0, 1])  # has seen the largest of all rows
+    model = NAGClassifier(**PLAIN, average=True).partial_fit(X, y, classes=[0, 1])  # has seen the largest values
     last = NAGClassifier(**PLAIN, average=False).partial_fit(X, y, classes=[0, 1])
     model._state = kernels.lead(model._state, model._state, 0.0, renew=True)
     model.partial_fit(X[:50], y[:50])

@@ -1,4 +1,4 @@
-"""The compiled rows of the NAG family against those in NumPy."""
+"""The compiled updates of the NAG family against those in NumPy."""
 
 import itertools
 import os
@@ -50,9 +50,10 @@ def loss_of(case):
 
 
 def has_several(case, container):
-    """Whether several outputs are learnt, for which dense rows are compiled by themselves: by one rule.
+    """Whether a case is also tested with several outputs.
 
-    Those of `SHARED` with an L1 penalty learn sparse rows as dense ones.
+    These are compiled separately for dense rows, so for one rule only. Rules of `SHARED` with an L1 penalty learn
+    sparse rows as dense ones.
     """
     as_sparse = container == "csr" and "l1" not in case[1]
     return as_sparse or case[0] == ("auto", True) or bool(os.environ.get("EVERY_RULE"))
@@ -104,7 +105,7 @@ def test_every_rule_and_loss(rng, normalization, adaptive, loss, container):
     weights = rng.integers(0, 3, 150) * rng.random(150)
     rule = {"normalization": normalization, "adaptive": adaptive}
     several = [(3, True, weights)] * (loss in losses.CLASSIFICATION or bool(os.environ.get("EVERY_RULE")))
-    for heads, intercept, c in [(1, True, None), (1, False, weights), *several]:  # else those of `test_every_extension`
+    for heads, intercept, c in [(1, True, None), (1, False, weights), *several]:  # else see `test_every_extension`
         targets = y if heads == 1 else np.column_stack([y, -y, np.roll(y, 1)])
         assert_same(X, targets, c, loss, eta=np.linspace(0.1, 0.05, heads), intercept=intercept, **rule)
 
@@ -124,7 +125,7 @@ def test_every_rule_and_loss(rng, normalization, adaptive, loss, container):
             ),
             0,
         ),
-        # By the rules of `NAGClassifier` and `NAGRegressor`, which are compiled in any run.
+        # With the rules of `NAGClassifier` and `NAGRegressor`, which are compiled in any run.
         *(("auto", True, loss, EXTENSIONS[-1], "float64") for loss in BY_ITSELF if loss != "perceptron"),
     ],
 )
@@ -235,7 +236,7 @@ def test_every_finite_double_and_targets_of_any_size(rng, container):
 @needs_numba
 @pytest.mark.any_rule
 def test_an_empty_row_with_a_gradient_that_calls_for_another_lift():
-    """It stops the compiled loop, and has no columns by whose number that could be known."""
+    """It stops the compiled loop, but has no columns whose number could show this."""
     X, y = sparse.csr_array([[1.0], [0.0], [0.0], [2.0]]), np.array([1.0, -1e30, 1e60, 3.0])
     assert_same(X, y, None, "squared_error", eta=[1e-70], intercept=False)
 
@@ -276,7 +277,7 @@ def test_rows_of_any_width(rng, d, container):
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_a_row_of_huge_weight_that_moves_no_weight(kernel):
-    """A step times the weight of rows averaged overflows, but the feature is 0."""
+    """A step times the weight of the averaged rows overflows, but the feature is 0."""
     with config_context(kernel=kernel):
         state = make_state(
             1, adaptive=False, intercept=False, average_from=0.0, importance_aware=True, l1=0.01, l2=0.01
@@ -295,7 +296,7 @@ def test_a_row_of_huge_weight_that_moves_no_weight(kernel):
     ],
 )
 def test_products_that_leave_the_range_in_another_order(kernel, X, y, options):
-    """A step is a product of what is far above and far below 1."""
+    """A step is a product of factors far above and far below 1."""
     options |= {"normalization": "auto", "centred": True, "average_from": 0.0, "importance_aware": True}
     with config_context(kernel=kernel):
         state = make_state(1, target_unit=True, clip="targets", **options)

@@ -1,4 +1,4 @@
-"""The updates of the NAG family in NumPy: against the paper, and what the unit-free form promises."""
+"""The updates of the NAG family in NumPy, against the paper, and the promises of the unit-free form."""
 
 import itertools
 import math
@@ -103,7 +103,7 @@ def test_clipped_predictions_agree_with_computing_everything_from_scratch(rng, r
     kept = slice(None) if weights is None else weights > 0
     rule = {"normalization": normalization, "adaptive": adaptive, "intercept": intercept, "clip": clip}
     rule |= dict.fromkeys(extension, True)
-    eta = 2.0 if adaptive else 0.1  # too large, so that much is clipped
+    eta = 2.0 if adaptive else 0.1  # too large, so that many predictions are clipped
     expected, w = reference.run(X, y, loss="squared_error", eta=eta, weights=weights, **rule)
     state = make_state(4, eta=[eta], **rule)
     played = progressive(state, X, y, weights, "squared_error")[:, 0]
@@ -253,7 +253,10 @@ def test_targets_of_any_size_leave_the_state_finite(rng, size):
 
 
 def by_hand(X, classes, weights, n_classes, eta, importance_aware, averaged):
-    """NAG ("max") on the softmax with one G for all classes, in plain Python; decisions before each row, final w."""
+    """NAG ("max") on the softmax with one G for all classes, in plain Python.
+
+    Return decisions before each row, and the final ``w`` or average.
+    """
     d = len(X[0])
     w, mean = ([[0.0] * d for _ in range(n_classes)] for _ in range(2))
     s, G, N, t, total = [0.0] * d, [0.0] * d, 0.0, 0.0, 0.0

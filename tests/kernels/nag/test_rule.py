@@ -1,4 +1,4 @@
-"""What a model of the NAG family stands for: penalties, averages, experts, and a rule that changes."""
+"""Rules of models of the NAG family: penalties, averages, experts, and changes of the rule."""
 
 from dataclasses import replace
 
@@ -33,7 +33,7 @@ def test_penalty_agrees_with_applying_it_row_by_row(rng, normalization, adaptive
 
 
 def test_l1_alone_is_the_minimum_over_all_gradients(rng):
-    """FTRL-Proximal by its definition, for OGD of one feature: McMahan (AISTATS 2011), equation 3."""
+    """The weight is FTRL-Proximal's by definition, for OGD with one feature: McMahan (AISTATS 2011), equation 3."""
     x, y = np.where(rng.random(300) < 0.5, 0.5, 1.0), rng.normal(size=300) + 0.1
     for l1 in (0.01, 0.2, 1.0):
         state = make_state(1, None, False, intercept=False, eta=[0.3], l1=l1, power_t=0.5)
@@ -110,7 +110,7 @@ def test_a_penalty_that_changes_is_settled_first(rng, old, new):
     assert np.array_equal(changing.unit_free_weight(), before)
     progressive(changing, sparse.csr_array(X[60:]), y[60:])
     assert np.isfinite(flat(changing)).all()
-    if not old and "l1" in new:  # weights that were there before the penalty was, and ought not to stay
+    if not old and "l1" in new:  # weights from before the penalty must not stay
         progressive(changing, np.tile(X, (20, 1)), np.tile(y, 20))
         assert not changing.unit_free_weight()[0, :-1].any()
 
@@ -145,7 +145,7 @@ def test_experts_that_are_kept_apart_learn_what_each_would_alone(data):
 
 
 def test_what_targets_learn_apart_is_undone(rng):
-    """Also of columns that rows do not name, whose ``G`` a far larger gradient has rescaled for one of the targets."""
+    """Columns that rows do not name are undone, too, if a far larger gradient of one target has rescaled ``G``."""
     state = make_state(8, eta=[0.5, 0.5])
     learn(state, losses.SquaredError(), sparse.csr_array(rng.normal(size=(20, 8))), rng.normal(size=(20, 2)))
     before, undo = flat(state), state.undo(np.array([0, 1]))

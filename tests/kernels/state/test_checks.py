@@ -1,4 +1,4 @@
-"""Models of all families that do not fit together are told from those that learning leads to."""
+"""In all families, models whose parts do not fit together are told apart from those that learning leads to."""
 
 from dataclasses import replace
 
@@ -58,7 +58,7 @@ def test_every_array_is_looked_at(rng, name):
 
 
 def rebuilt(state):
-    """As loading makes it of what was saved: with views of the tables."""
+    """Return the state as loading makes it from a file, with views of the tables."""
     new = object.__new__(type(state))
     new.__setstate__(dict(vars(state)))
     for name in ("columns", "targets"):

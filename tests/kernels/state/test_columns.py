@@ -1,4 +1,4 @@
-"""Compiled loops let rare columns fade unseen: a row changes no more of the table than if nothing faded."""
+"""Compiled loops fade rare columns without visiting them, so a row changes no more of the table than without fading."""
 
 import os
 import pickle
@@ -30,7 +30,7 @@ def compiled():
 
 
 def words(n, seed=0, d=300, length=6):
-    """CSR rows of words that fall as a power law, targets and weights."""
+    """Return CSR rows of words with power-law frequencies, targets and weights."""
     rng = np.random.default_rng(seed)
     columns = np.minimum(np.exp(rng.random(n * length) * np.log(d)).astype(np.int32) - 1, d - 1)
     ends = np.arange(0, n * length + 1, length, dtype=np.int32)
@@ -40,21 +40,21 @@ def words(n, seed=0, d=300, length=6):
 
 
 def of_some_columns(X):
-    """Rows that name a third of the columns at most: where they name half of them, all are copied."""
+    """Return rows that name at most a third of the columns; if they name half of them, all are copied."""
     X = sparse.csr_array(X.multiply(np.arange(X.shape[1]) < X.shape[1] // 3))
     X.eliminate_zeros()
     return X
 
 
 def learn(model, X, z, weight=None):
-    """The model, taught."""
+    """Let the model learn rows, and return it."""
     if isinstance(model, NAGRegressor):
         return model.partial_fit(X, z, weight)
     return model.partial_fit(X, z > 0, [False, True], weight)
 
 
 def kept(model):
-    """What the table has, and the units of that."""
+    """Return the stored numbers of the table, and their units."""
     columns = model._state.columns
     return np.append(columns.table.ravel(), columns.units)
 
@@ -106,7 +106,7 @@ def test_a_row_changes_its_own_columns_alone_and_all_fade():
 
 @pytest.mark.parametrize("n", [3, 500])
 def test_what_is_undone_is_as_it_was(n):
-    """Also where units became too small on the way, so that all columns changed."""
+    """The same holds if units became too small on the way, so that all columns changed."""
     X, z, _ = words(400 + n, 3)
     model = learn(NAGClassifier(half_life=2), X[:400], z[:400])
     state, loss = model._state, model._loss()
@@ -123,7 +123,7 @@ def test_what_is_undone_is_as_it_was(n):
 
 
 def test_what_is_undone_is_as_it_was_where_targets_are_lifted_first():
-    """So that from there on it is another table whose ``G`` changes, and which has no units."""
+    """From there on, ``G`` changes in another table, which has no units."""
     X, z, _ = words(420, 3)
     model = learn(NAGRegressor(half_life=20), X[:400], z[:400])
     state, loss, rows = model._state, model._loss(), of_some_columns(X[400:])
@@ -139,7 +139,7 @@ def test_what_is_undone_is_as_it_was_where_targets_are_lifted_first():
 
 
 def test_what_is_undone_is_as_it_was_from_any_moment_on():
-    """As a fork may come between any two instructions, and in a loop that has marked places of columns."""
+    """A fork may come between any two instructions, and in a loop that has marked places of columns."""
     X, z, _ = words(900, 3)
     model = learn(NAGClassifier(half_life=2), X[:400], z[:400])
     state, loss = model._state, model._loss()
@@ -181,7 +181,7 @@ def test_dense_rows_and_new_parameters_go_on_with_all_as_it_is():
         lambda m: learn(m.set_params(penalty="l2", alpha=1e-6), X[200:201], z[200:201]),
     ):
         changed = pickle.loads(pickle.dumps(model))
-        set_config(kernel="auto")  # as the rule with this penalty is not compiled for this alone
+        set_config(kernel="auto")  # the rule with this penalty is not compiled for this test alone
         change(changed)
         assert changed._state.columns.units[:4] == PLAIN[:4]
         others = np.delete(np.arange(X.shape[1]), X[200:201].indices)
@@ -215,7 +215,7 @@ def test_units_that_cannot_be_are_refused(units):
 
 
 def taught(model):
-    """Columns of a model of many features that has learnt CSR rows, in the order that compiled loops give them."""
+    """Return columns of a model of many features that has learnt CSR rows, in the order of compiled loops."""
     X, z, _ = words(60, 7, d=5_000)
     set_config(kernel="auto")
     columns = learn(clone(model), X, z)._state.columns
@@ -251,12 +251,12 @@ def test_whatever_is_kept_apart_all_is_the_same(model):
     before, copy = columns.take_kept(some), columns.copy()
     columns.arrange("C")
     assert not len(columns.apart)
-    if not model.get_params().get("half_life"):  # else all is as it is now
+    if not model.get_params().get("half_life"):  # else the order "C" removes units
         np.testing.assert_array_equal(columns.table, whole)
         changed = columns.copy()
         changed.put(some, changed.take(some[::-1]))
         np.testing.assert_array_equal(changed.table[:, some], whole[:, some[::-1]])
-        changed.put_kept(some, *before)  # from before it was arranged
+        changed.put_kept(some, *before)  # from before it was rearranged
         np.testing.assert_array_equal(changed.table, whole)
         columns.arrange("F")
         np.testing.assert_array_equal(columns.whole(), whole)
@@ -267,7 +267,7 @@ def test_whatever_is_kept_apart_all_is_the_same(model):
 
 @pytest.mark.parametrize("d", [40, 5_000])
 def test_lifts_that_are_kept_apart_are_those_of_numpy(d):
-    """Of columns that grow, once or again and again, from small values or from usual ones, and are named on and on."""
+    """Columns grow, once or again and again, from small or usual values, while rows keep naming them."""
     n = 240
     X = words(n, 9, d=d)[0].toarray()
     t = np.arange(n)
@@ -346,7 +346,7 @@ def test_files_may_have_fields_in_another_order_and_others_apart(n_apart, room):
 
 @pytest.mark.parametrize("arranged", ["F", "C"])
 def test_sizes_of_columns_that_were_frequent_are_those_of_files_of_earlier_versions(arranged):
-    """There deviations stayed where they were."""
+    """In these files, columns that became rare kept their deviations."""
     state = learn(ScaleInvariantClassifier(), *words(60, 7, d=5_000)[:2])._state
     columns = state.columns
     columns.arrange(arranged)

@@ -1,4 +1,4 @@
-"""Frequent columns: which they are, what becomes of their weights, and that storage makes no difference."""
+"""Frequent columns: which columns are frequent, what happens to their weights, and that storage does not matter."""
 
 import numpy as np
 import pytest
@@ -52,7 +52,7 @@ def kernel(request):
 
 
 def mixed_rows(n=240, seed=0):
-    """Numbers far from 0, a one-hot category, flags that are 1 about as often as 0, and weights."""
+    """Return rows of numbers far from 0, a one-hot category and flags that are often 1; targets; and weights."""
     rng = np.random.default_rng(seed)
     numbers = rng.normal([2000.0, -300.0, 0.0], [10.0, 5.0, 1e-4], (n, 3))
     gaps = np.where(rng.random(n) < np.linspace(0.1, 0.9, n), 0.0, rng.normal(5e3, 100.0, n))
@@ -84,12 +84,12 @@ class Transcription:
     def __init__(self, d, eta):
         self.eta, self.rows, self.weights, self.N = eta, np.empty((0, d)), np.empty(0), 0.0
         self.frequent = np.zeros(d, dtype=bool)
-        self.begins = 0.5  # the share of the rows in which a feature that is not 0 becomes frequent
+        self.begins = 0.5  # a feature becomes frequent if it is nonzero in more than this share of the rows
         self.u, self.G = np.zeros(d + 1), np.zeros(d + 1)
         self.switched = 0
 
     def scales(self, frequent):
-        """Means and scales, by sums over all rows."""
+        """Return means and scales, from sums over all rows."""
         c, X = self.weights, self.rows
         mean = np.where(frequent, c @ X / c.sum(), 0.0)
         squares = c @ (X - mean) ** 2
@@ -191,7 +191,7 @@ def test_a_switch_changes_no_prediction(name):
 
 @pytest.mark.parametrize("kernel", ["numpy"], indirect=True)
 def test_largest_deviations_do_not_fall_where_columns_are_rare_for_a_while():
-    """Values of rare columns are counted from 0, which may be far from where they are."""
+    """Values of rare columns are measured from 0, which may be far from them."""
     X, z, weight = mixed_rows(60)
     state = learn("scinol2", X, z, weight)._state
     assert state.scale()[1] < 30.0
@@ -225,7 +225,7 @@ def test_merged_models_count_all_rows(name):
     np.testing.assert_array_equal(merged.mean_ != 0, share > 0.5)
     same = (together.mean_ != 0) == (merged.mean_ != 0)
     np.testing.assert_allclose(merged.mean_[same], together.mean_[same], rtol=1e-9)
-    if name != "scinol2":  # whose scale is the largest deviation from the mean of its time
+    if name != "scinol2":  # its scale is the largest deviation from the mean at the time
         np.testing.assert_allclose(merged.scale_[same], together.scale_[same], rtol=1e-6)
     assert np.corrcoef(decide(merged, X), decide(together, X))[0, 1] > 0.9
 
@@ -243,7 +243,7 @@ def test_a_row_costs_its_entries_and_no_more():
 
 @BY_KERNEL
 def test_few_sparse_rows_are_predicted_by_the_columns_that_they_name(name):
-    """The same bits as by all weights, which are not made for that."""
+    """They have the same bits as with all weights, which are not computed for this."""
     X, z, weight = mixed_rows(120)
     wide = sparse.hstack([sparse.csr_array((120, 2000)), sparse.csr_array(X), sparse.csr_array((120, 2000))], "csr")
     model = learn(name, wide, z, weight)
@@ -269,7 +269,7 @@ def test_all_weights_are_made_once_looking_some_up_has_taken_as_long():
 
 
 def test_features_are_counted_whatever_the_weight_of_the_rows(rng):
-    """As a saved model may have been changed: weights of rows do not add up to so much."""
+    """Weights of rows do not add up to so much, but a saved model may have been changed."""
     X = sparse.csr_array((np.arange(40).reshape(4, 10) % 3 > 0).astype(float))
     model = ScaleInvariantRegressor().partial_fit(X, np.arange(4.0))
     model._state.t, model._state.frequent = 1e308, None

@@ -1,4 +1,4 @@
-"""Shares of the latest weights and their average, of learners without a learning rate, by AdaHedge written out."""
+"""Shares of the latest weights and their average in learners without a learning rate, against AdaHedge written out."""
 
 import itertools
 
@@ -15,12 +15,12 @@ from ..nag.default_reference import AdaHedge
 
 
 def log_losses(margins, y):
-    """Of each row and target."""
+    """Return the log loss of each row and target."""
     return np.logaddexp(0.0, -y * margins)
 
 
 def softmax_losses(margins, y):
-    """The same, all of it in the class that came true."""
+    """Return the log loss of each row, in the column of its true class."""
     true = np.where(y > 0, margins, 0.0).sum(axis=1, keepdims=True)
     return np.where(y > 0, np.log(np.exp(margins).sum(axis=1, keepdims=True)) - true, 0.0)
 
@@ -32,7 +32,7 @@ def half_squares(p, y):
 VALUES = {"log_loss": log_losses, "softmax": softmax_losses, "squared_error": half_squares}
 KINDS = [("coordinatewise", update) for update in ("scinol1", "scinol2")]
 CASES = [(*case, "numpy") for case in itertools.product(KINDS, VALUES)]
-# By rules that are compiled in any run.
+# With rules that are compiled in any run.
 CASES += [pytest.param(kind, "log_loss", "numba", marks=needs_numba) for kind in KINDS]
 CASES += [pytest.param(KINDS[1], "softmax", "numba", marks=needs_numba)]
 
@@ -47,7 +47,10 @@ def rows_of(rng, loss, n=150):
 
 
 def mixed(latest, average, lost, c):
-    """What is played of two series of predictions: by shares of losses in rounds, a group of targets at a time."""
+    """Mix two series of predictions by shares from losses in rounds, for one group of targets at a time.
+
+    Return the mixture, and the shares of the last group at the end.
+    """
     n, n_targets = latest.shape
     played, groups = np.empty(latest.shape), lost[0].shape[1]
     for group in range(groups):
@@ -91,7 +94,7 @@ def test_both_are_trusted_by_what_they_have_lost(rng, kind, loss, kernel):
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_latest_weights_can_be_played_alone(rng, kind, kernel):
-    """As theorems are about them; the model goes on as if it had played both."""
+    """Theorems are about them; the model goes on as if it had played both."""
     X, y = rows_of(rng, "log_loss", 40)
     played = np.empty((40, 2))
     both, other = (make_state(3, kind, 2, judged=True, centred=True) for _ in range(2))
@@ -107,7 +110,7 @@ def test_latest_weights_can_be_played_alone(rng, kind, kernel):
 
 
 def make_like(state):
-    """The same model by a rule that neither averages nor judges."""
+    """Return a copy of the model with a rule that neither averages nor judges."""
     copied = state.copy()
     copied.adopt(copied.latest().rule)
     return copied
@@ -124,7 +127,7 @@ def test_rows_that_wait_are_those_of_all_models(rng, kind):
     apart = [learnt(make_state(3, kind, 2, judged=True), rows) for rows in (slice(5), slice(5, 12))]
     assert merge(apart).waiting == 12.0
     base = learnt(make_state(3, kind, 2, judged=True), slice(ROUND - 1))
-    shards = [learnt(base.copy(), rows) for rows in (slice(40, 42), slice(42, 44))]  # for each of which a round ends
+    shards = [learnt(base.copy(), rows) for rows in (slice(40, 42), slice(42, 44))]  # a round ends in each
     assert [shard.waiting for shard in shards] == [1.0, 1.0]
     merged = merge(shards, base)
     assert merged.waiting == 0.0

@@ -1,4 +1,4 @@
-"""Models with more weights than memory: refused before anything is allocated, and read and used by what is not 0."""
+"""Models with more weights than memory are refused before allocation; others are used by their nonzero weights."""
 
 import tracemalloc
 
@@ -13,7 +13,7 @@ from sklearn_nag.kernels.vectorized import prediction
 
 
 def text(rng, n=60, d=5000, n_classes=5):
-    """Hashed words, and classes that a few of them tell."""
+    """Return rows of hashed words, and classes that a few of the words reveal."""
     X = sparse.random_array((n, d), density=0.004, rng=rng, format="csr")
     y = rng.integers(0, n_classes, n)
     return sparse.csr_array(X + sparse.csr_array((np.ones(n), (np.arange(n), y)), shape=(n, d))), y
@@ -21,7 +21,7 @@ def text(rng, n=60, d=5000, n_classes=5):
 
 @pytest.fixture
 def little(monkeypatch):
-    """A machine with little memory."""
+    """Pretend that the machine has little memory."""
     monkeypatch.setattr(memory, "SMALL", 0)
     monkeypatch.setattr(memory, "free_memory", lambda: 2.0**21)
 
@@ -60,7 +60,7 @@ def test_many_weights_are_never_in_one_array(rng, estimator, monkeypatch):
     monkeypatch.setattr(model, "MANY", 100)
     monkeypatch.setattr(model, "AT_ONCE", 300)
     monkeypatch.setattr(prediction, "AT_ONCE", 2**12)
-    monkeypatch.setattr(type(by_row), "_linear_of_met", None)  # what makes the array
+    monkeypatch.setattr(type(by_row), "_linear_of_met", None)  # this would make the array
     for rows in (X, X.toarray()):
         np.testing.assert_array_equal(clf.predict(rows), expected["predict"])
         np.testing.assert_allclose(clf.decision_function(rows), expected["decision_function"], rtol=1e-12, atol=1e-13)

@@ -1,4 +1,4 @@
-"""What merged models know of columns and targets, against one model that has learnt all rows."""
+"""What merged models know about columns and targets, against one model that has learnt all rows."""
 
 from functools import partial
 
@@ -12,7 +12,7 @@ FULL = partial(ScaleInvariantRegressor, invariance="full")
 
 
 def shards(new, X, y, base=None, **options):
-    """Models of a third and of the rest of the rows, which go on from a base or begin with nothing."""
+    """Return models of a third and of the rest of the rows, which go on from a base or begin with nothing."""
     parts, n = [], len(X) // 3
     for rows in (slice(n), slice(n, None)):
         model = clone(new) if base is None else merge([base])
@@ -28,7 +28,7 @@ def test_columns_that_few_rows_name_are_those_of_one_model(normalization, with_b
         0.0,
         5.0,
         X[70:, 2] * (rng.random(290) < 0.1),
-    )  # rare, or not, in one of the models
+    )  # rare, or frequent, in one of the models only
     y, new = np.arange(360) % 2, NAGClassifier(normalization=normalization)
     base = clone(new).partial_fit(X[:60], y[:60], classes=[0, 1]) if with_base else None
     start = 60 if with_base else 0
@@ -38,7 +38,7 @@ def test_columns_that_few_rows_name_are_those_of_one_model(normalization, with_b
         np.testing.assert_array_equal(columns.frequent, one.frequent)
         np.testing.assert_array_equal(columns.tally, one.tally)
         assert (models[0]._state.columns.frequent != columns.frequent).any()
-    totals = [own.sum + 360.0 * own.origin for own in (columns, one)]  # by any origins
+    totals = [own.sum + 360.0 * own.origin for own in (columns, one)]  # whatever the origins
     np.testing.assert_allclose(*totals, rtol=1e-9)
     np.testing.assert_allclose(columns.squares, one.squares, rtol=1e-9)
 
@@ -46,7 +46,7 @@ def test_columns_that_few_rows_name_are_those_of_one_model(normalization, with_b
 @pytest.mark.parametrize("with_base", [False, True])
 @pytest.mark.parametrize("loss", ["squared_error", "poisson"])
 def test_targets_are_those_of_one_model(loss, with_base, rng):
-    """But for their growth, which is the mean of that of the models, by rows and over the same mean."""
+    """Only their growth differs: it is the mean of the models' growths, by rows and relative to the same mean."""
     X, y = rng.normal(size=(300, 2)), 3.0 + rng.poisson(np.linspace(0.5, 8.0, 300))
     base = NAGRegressor(loss).partial_fit(X[:30], y[:30]) if with_base else None
     start = 30 if with_base else 0

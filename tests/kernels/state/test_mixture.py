@@ -16,7 +16,10 @@ from ..helpers import KERNELS, make_state, progressive
 
 
 def adahedge(losses, kept=None):
-    """Shares before each row, by the definition of AdaHedge, from the losses of the experts alone; as these fade."""
+    """Return shares before each row, total losses and the gap, by the definition of AdaHedge.
+
+    ``kept`` has factors by which earlier losses fade before each row.
+    """
     K = losses.shape[1]
     total, gap, shares = np.zeros(K), 0.0, []
     for row, part in zip(losses, np.ones(len(losses)) if kept is None else kept):
@@ -37,7 +40,7 @@ def adahedge(losses, kept=None):
 
 
 def play_compiled(mixture, losses):
-    """Like `Mixture.play`, compiled."""
+    """Compiled version of `Mixture.play`."""
     from sklearn_nag.kernels.compiled.mixture import play_mixture
 
     return play_mixture(mixture, losses)
@@ -66,7 +69,7 @@ def test_auto_mixes_the_models_of_each_learning_rate(classes):
 
 
 def exact_gap(losses):
-    """The gap of AdaHedge with exponents without bounds: no share is 0 while the rate is finite."""
+    """Return the gap of AdaHedge with unbounded exponents, so that no share is 0 while the rate is finite."""
     total, gap, K = [Decimal(0)] * losses.shape[1], Decimal(0), Decimal(losses.shape[1])
     for row in losses.tolist():
         after = [have + Decimal(loss) for have, loss in zip(total, row)]
@@ -170,14 +173,14 @@ def test_losses_of_shards_add_up(has_base, rng):
     total = shared.sum(axis=0) + losses[20:].sum(axis=0)
     np.testing.assert_allclose(whole.excess[0], total - total.min(), rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(whole.gap, one[0].gap + other[0].gap - base[0].gap)
-    # Old losses are forgotten by a fixed share, so its weights are a mean, by how many rows were learnt apart.
+    # A fixed share forgets old losses, so its weights are a mean, by the number of rows learnt apart.
     np.testing.assert_allclose(trusted.weights(), 0.25 * one[1].weights() + 0.75 * other[1].weights())
     np.testing.assert_allclose(trusted.gap, 0.25 * one[1].gap + 0.75 * other[1].gap)
     assert trusted.rounds == 40.0 + len(shared)
 
 
 def test_experts_that_join_have_the_losses_of_others(rng):
-    """An expert that is named twice goes on as two; the best one leaves."""
+    """An expert that is named twice goes on as two, and the best one leaves."""
     losses, experts = rng.exponential(size=(40, 3)), [2, 0, 2]
     losses[:, 1] *= 0.5
     total = losses[:, experts].sum(axis=0)
@@ -197,7 +200,7 @@ def test_experts_that_join_have_the_losses_of_others(rng):
 
 def test_groups_know_nothing_of_each_other(rng):
     losses = rng.exponential(size=(30, 2, 3))
-    losses[:2] = [[1.0], [3.0]]  # experts are alike at first, so that there is no gap
+    losses[:2] = [[1.0], [3.0]]  # experts are alike at first, so there is no gap
     shares = Mixture(np.zeros((2, 3)), np.zeros(2)).play(losses)
     for i in range(2):
         np.testing.assert_allclose(shares[:, i], adahedge(losses[:, i])[0], rtol=1e-9)

@@ -1,4 +1,4 @@
-"""What a model undoes, and the scales that it tells; what all learners without a learning rate promise."""
+"""Undoing, scales of models, and promises of all learners without a learning rate."""
 
 import itertools
 import pickle
@@ -52,7 +52,7 @@ def test_scales(rng):
         assert np.array_equal(none.scale(), np.ones(7))
 
 
-@pytest.mark.parametrize("kind", KINDS[1:], ids="-".join)  # tests of full invariance have its own
+@pytest.mark.parametrize("kind", KINDS[1:], ids="-".join)  # full invariance has a test of its own
 def test_the_average_is_that_of_the_weights_played(rng, kind):
     X, y = make_data(rng, n=60, d=3, density=1.0)
     state = new(3, kind)
@@ -70,7 +70,7 @@ def test_the_average_is_that_of_the_weights_played(rng, kind):
 
 
 def played_weights(before, after, x):
-    """``w`` of the coordinatewise updates by their formulas, from the sums before the row and sizes with it."""
+    """Return ``w`` and scales of the coordinate-wise updates by formula; sums exclude the row, scales include it."""
     x, t, columns = np.append(x, 1.0), after.t, after.columns
     h, alpha = before.columns.weight[0], after.rule.alpha
     if after.rule.update == "potential":

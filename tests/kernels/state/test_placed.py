@@ -1,4 +1,4 @@
-"""Models that keep the columns that rows have named: the bits of those that keep all, in memory for what is named."""
+"""Models that store only columns that rows have named: the same bits as with all columns, in less memory."""
 
 import copy
 import gc
@@ -53,7 +53,7 @@ MODELS = [
 
 
 def text(rng, n=56, d=4500):
-    """Hashed words, some of them in most rows, and classes that a few of them tell."""
+    """Return rows of hashed words, some of them in most rows, and classes that a few of the words reveal."""
     y = rng.integers(0, N_CLASSES, n)
     X = sparse.random_array((n, d), density=0.004, rng=rng, format="lil")
     X[:, 200:230] = sparse.random_array((n, 30), density=0.7, rng=rng, format="lil")
@@ -63,7 +63,7 @@ def text(rng, n=56, d=4500):
 
 @pytest.fixture
 def place(monkeypatch):
-    """Function that lets models begin as they do where a table of all columns is too large, or the other way."""
+    """Return a function that makes new models store only named columns or, with a high ``large``, all columns."""
 
     def choose(at_once=placed.AT_ONCE, large=0):
         monkeypatch.setattr(placed, "LARGE", large)
@@ -73,7 +73,7 @@ def place(monkeypatch):
 
 
 def stream(model, X, y, ends=(), weight=None):
-    """A clone that has learnt the rows in parts, and the decision values by which it did."""
+    """Return a clone that has learnt the rows in parts, and its progressive decision values."""
     model, played, rows = clone(model), [], [0, *ends, X.shape[0]]
     options = {} if y.ndim > 1 else {"classes": np.arange(N_CLASSES)}
     for start, stop in itertools.pairwise(rows):
@@ -84,7 +84,7 @@ def stream(model, X, y, ends=(), weight=None):
 
 
 def told(model, X):
-    """All that a model tells."""
+    """Return all that a model reports."""
     coef = model.coef_.toarray() if sparse.issparse(model.coef_) else model.coef_
     parts = [model.decision_function(X), model.predict(X), coef, model.intercept_, model.scale_, model.mean_]
     contributions = [part.toarray() for part in model.contributions(X[:5])]
@@ -107,14 +107,14 @@ def test_bit_for_bit_the_model_of_all_columns(rng, place, model, targets):
     weight = None
     if targets == "weights":
         weight = rng.choice([0.0, 1.0, 2.5], len(y))
-        weight[50:] = 2.0**160  # which calls for a lift of gradients
+        weight[50:] = 2.0**160  # so that gradients need a lift
     if targets == "labels":
         y = (np.arange(6) == y[:, None]).astype(int) | (rng.random((len(y), 6)) < 0.2)
     assert_bit_for_bit(place, model, X, y, weight)
 
 
 def test_bit_for_bit_the_model_of_all_columns_with_l1(rng, place, in_numpy):
-    """For which rows by their places would be compiled by themselves."""
+    """In NumPy, because rows with places would have to be compiled separately for this rule."""
     assert_bit_for_bit(place, PENALISED, *text(rng))
 
 
@@ -134,7 +134,7 @@ def assert_bit_for_bit(place, model, X, y, weight=None):
 @pytest.mark.parametrize("model", [NAGClassifier(), FTRLClassifier(l1=0.1), ScaleInvariantClassifier()], ids=str)
 def test_so_it_is_compiled(rng, place, model, kernel):
     X, y = text(rng, n=80)
-    X.data *= 10.0 ** rng.integers(-200, 200, len(X.data))  # which calls for lifts
+    X.data *= 10.0 ** rng.integers(-200, 200, len(X.data))  # so that lifts are needed
     with config_context(kernel=kernel):
         expected, of_all = stream(model, X, y)
         place(2**10)
@@ -175,7 +175,7 @@ def test_only_what_rows_name_has_a_place(rng, place):
     clf, _ = stream(NAGClassifier(), X, y, range(1, len(y)))
     named = np.unique(X.indices)
     np.testing.assert_array_equal(clf._state.features(), named)
-    clf.predict(text(rng)[0])  # which names others
+    clf.predict(text(rng)[0])  # these rows name others
     np.testing.assert_array_equal(clf._state.features(), named)
     assert clf._state.store.table.shape[1] < 2 * len(named)
 
@@ -353,7 +353,7 @@ def test_whoever_reads_meanwhile_sees_the_model_before_the_call(rng, place, monk
 
 
 def test_what_was_before_each_call_can_be_made_again(rng, place, in_numpy):
-    """Also where gradients are lifted, which changes all of the store, or where there are calls after it."""
+    """The same holds if gradients are lifted, which changes the whole store, or if later calls follow."""
     place()
     X, y = text(rng)
     clf, _ = stream(NAGClassifier(), X[:40], y[:40])
