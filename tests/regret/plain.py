@@ -1,7 +1,7 @@
-"""Algorithms with bounds, as their papers print them, over many sequences at once: the first axis of every array.
+"""Algorithms with regret bounds, as printed in their papers, over many sequences: the first axis of every array.
 
-They share no line with the package. ``X`` has the shape (n_runs, n_rows, n_features), ``y`` the first two of these.
-``gradient(p, y)`` is the derivative of the loss. What is returned are predictions, of the shape of ``y``.
+They share no line with the package. ``X`` has shape (n_runs, n_rows, n_features), and ``y`` has shape (n_runs, n_rows).
+``gradient(p, y)`` is the derivative of the loss. The algorithms return predictions, in the shape of ``y``.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ def absolute_gradient(p, y):
 
 
 def play(X, y, gradient, start, update):
-    """Predict each row by the weights of ``start``, and let ``update(v)`` return new ones."""
+    """Predict each row, first with the weights ``start``, then with those that ``update(v)`` returns."""
     w, predictions = start, np.empty(y.shape)
     for t in range(y.shape[1]):
         predictions[:, t] = p = (w * X[:, t]).sum(axis=1)
@@ -29,7 +29,7 @@ def to_ball(w, radius):
 
 
 def ogd(X, y, gradient, eta, radius=np.inf, lazy=True, project=None):
-    """Gradient descent with projection, on a ball by default: of the sum of the steps (lazy), or after each step."""
+    """Gradient descent with projection, by default onto a ball: of the sum of steps (lazy), or after each step."""
     state = {"w": np.zeros(X[:, 0].shape)}
     project = project or (lambda w: to_ball(w, radius))
 
@@ -43,7 +43,7 @@ def ogd(X, y, gradient, eta, radius=np.inf, lazy=True, project=None):
 
 
 def exponentiated_gradient(X, y, gradient, eta):
-    """``w`` in proportion to ``exp(-eta sum v)``."""
+    """Exponentiated gradient: ``w`` is proportional to ``exp(-eta sum v)``."""
     total = np.zeros(X[:, 0].shape)
 
     def update(v):
@@ -55,7 +55,7 @@ def exponentiated_gradient(X, y, gradient, eta):
 
 
 def to_diamond(u, radius, weight):
-    """Projection on ``sum |u| <= radius`` in the metric ``sum weight (u - u')^2``, by bisection."""
+    """Projection onto ``sum |u| <= radius`` in the metric ``sum weight (u - u')^2``, by bisection."""
     inside = np.abs(u).sum(axis=1, keepdims=True) <= radius
     low, high = np.zeros_like(inside, dtype=float), (np.abs(u) * weight).max(axis=1, keepdims=True)
     for _ in range(60):
@@ -66,10 +66,10 @@ def to_diamond(u, radius, weight):
 
 
 def nag(X, y, gradient, scale, radius, step=2**0.5):
-    """Theorem 1 of Ross, Mineiro and Langford: scales known, ``u`` projected."""
+    """The algorithm of Theorem 1 of Ross, Mineiro and Langford: scales are known, and ``u`` is projected."""
     H, state = np.zeros(X[:, 0].shape), {"u": np.zeros(X[:, 0].shape)}
 
-    def update(v):  # of z, as the rows are divided by their scales
+    def update(v):  # in terms of z, because the rows are divided by their scales
         H[:] += v**2
         root = np.sqrt(np.where(H > 0, H, 1.0))
         state["u"] = to_diamond(state["u"] - radius * step * v / root, radius, root)
@@ -89,8 +89,8 @@ def hedge(losses, eta):
 
 
 def forecaster(X, y, penalty):
-    """Vovk, Azoury and Warmuth: ``p = x A^-1 b``, with this row in A but not in b."""
-    if not penalty:  # no unit matters, but for telling what is 0
+    """Forecaster of Vovk, Azoury and Warmuth: ``p = x A^-1 b``, with the current row in A but not in b."""
+    if not penalty:  # units matter only for telling what is 0
         X = X / np.maximum(np.abs(X).max(axis=1, keepdims=True), 1e-300)
     d, predictions = X.shape[2], np.empty(y.shape)
     A, b = np.tile(penalty * np.eye(d), (len(X), 1, 1)), np.zeros(X[:, 0].shape)

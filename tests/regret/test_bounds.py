@@ -1,9 +1,9 @@
 """Measured regret stays under the bound of each theorem, on a thousand sequences, after every row.
 
-``sequences`` are by chance and by design: in many units, with repeated rows and features, one feature at a time, with
-targets that contradict what was learnt. Comparators are small and large, along what could have been learnt and not.
-Learners of the package take each 23rd sequence, of all kinds, as they learn one after the other, and all with
-``EVERY_RULE``.
+``sequences`` are random and by design: in many units, with repeated rows and features, one feature at a time, with
+targets that contradict what was learnt. Comparators are small and large, in directions that could be learnt and others.
+Learners of the package learn one sequence after another, so they take only each 23rd, of all kinds, unless
+``EVERY_RULE`` is set.
 """
 
 import os
@@ -50,14 +50,14 @@ from sklearn_nag.regret import (
 from . import plain
 
 N, T, D = 1000, 40, 3
-EACH = 1 if os.environ.get("EVERY_RULE") else 23  # of how many sequences learners of the package take one
+EACH = 1 if os.environ.get("EVERY_RULE") else 23  # learners of the package take one sequence in so many
 PRINTED_TARGET = {"target_normalization": None, "clip": None}
 PLAIN = {"normalization": None, "adaptive": False, "importance_aware": False, "fit_intercept": False, "average": False}
 
 
 @cache
 def sequences(classes=True):
-    """Rows of the shape (N, T, D) and targets, which nobody may change."""
+    """Return rows of shape (N, T, D) and targets, both read-only."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(N, T, D))
     y = rng.choice([-1.0, 1.0], (N, T))
@@ -76,14 +76,14 @@ def sequences(classes=True):
 
 
 def unchangeable(*arrays):
-    """Arrays that several tests share."""
+    """Make arrays read-only, because several tests share them."""
     for array in arrays:
         array.flags.writeable = False
     return arrays
 
 
 def comparators(X, y, seed=1):
-    """Weights for each run: what goes with the targets, and directions by chance, small and large."""
+    """Yield weights for each run, small and large: along correlations with the targets, and in random directions."""
     rng = np.random.default_rng(seed)
     size = np.sqrt((X**2).mean(axis=1)) + 1e-300
     along = (X * y[:, :, None]).mean(axis=1) / size
@@ -108,7 +108,7 @@ def breaks(run, bound, us):
 
 
 def stacked(make, X, y):
-    """Runs of learners of the package, one for each sequence."""
+    """Run a new learner of the package on each sequence, and stack the runs."""
     runs = [record(make(), rows, targets) for rows, targets in zip(X, y)]
     return Run(
         np.stack([r.X for r in runs]),
@@ -119,7 +119,10 @@ def stacked(make, X, y):
 
 
 def without_repeated_features(X, y):
-    """The same with other features for those that repeat one another, as rank is read in two ways, up to rounding."""
+    """Replace sequences with repeated features by others.
+
+    Their rank is determined in two ways, which agree only up to rounding.
+    """
     X, repeat = X.copy(), slice(4 * N // 5, N)
     X[repeat] = 3.0 * X[: N // 5]
     X[repeat][::2] *= 1.1 ** np.arange(0, T)[:, None]
@@ -127,12 +130,12 @@ def without_repeated_features(X, y):
 
 
 def some(X, y):
-    """Each 23rd sequence, of all kinds."""
+    """Return each 23rd sequence, of all kinds."""
     return X[::EACH], y[::EACH]
 
 
 def with_both_classes(X, y):
-    """Targets of which the first is -1 and the second 1, as a classifier needs both."""
+    """Set the first target to -1 and the second to 1, because a classifier needs both."""
     y = y.copy()
     y[:, :2] = -1.0, 1.0
     return X, y
@@ -142,7 +145,7 @@ def with_both_classes(X, y):
 
 
 def printed(X, y, p, u, losses):
-    """The bounds after all of the rows, whose losses are squared ones; of experts for ``losses``."""
+    """Return the bounds after all rows, for squared errors, and those of experts for ``losses``."""
     (T, d), g, largest = X.shape, p - y, np.abs(X).max(axis=0)
     v, length, w = g[:, None] * X, np.linalg.norm(X @ u), np.abs(u) / np.abs(u).sum()
     first = np.array([column[column != 0][:1].sum() for column in np.abs(X).T])
@@ -254,7 +257,7 @@ def test_normalized_adaptive_gradients():
 
 @cache
 def games():
-    """Losses of the shape (N, T, 4): by chance, against the leader, switching, and of any size."""
+    """Return losses of shape (N, T, 4): random, against the leader, switching, and of any size."""
     kinds = ["coins", "leader", "switch"]
     losses = np.stack([expert_game(kinds[i % 3], T, 4, random_state=i) for i in range(N)])
     rng = np.random.default_rng(0)
@@ -276,7 +279,7 @@ def test_hedge(eta):
 
 
 def adahedge(losses):
-    """Losses of AdaHedge, variances of the losses by the weights that it played, and the mixture."""
+    """Return the losses of AdaHedge, variances of the losses under the weights that it played, and the mixture."""
     n_runs, n_rows, n_experts = losses.shape
     mixture = Mixture(np.zeros((n_runs, n_experts)), np.zeros(n_runs))
     played, variances = np.empty((2, n_runs, n_rows))
@@ -293,9 +296,9 @@ def test_adahedge():
     played, variances, mixture = adahedge(losses)
     regret, largest = against_best(played, losses), np.maximum.accumulate(np.ptp(losses, axis=2), axis=1)
     assert (regret <= adahedge_bound(losses) * (1 + 1e-9)).all()
-    # Twice the mixability gap bounds it as well, which leaves no room for a wrong gap.
+    # Twice the mixability gap bounds the regret as well, which leaves no room for a wrong gap.
     assert (regret[:, -1] <= 2 * mixture.gap * (1 + 1e-9)).all()
-    # So does Theorem 6 of the paper, of which the bound is made.
+    # So does Theorem 6 of the paper, from which the bound follows.
     by_variance = 2 * np.sqrt(np.cumsum(variances, axis=1) * np.log(4)) + largest * (4 / 3 * np.log(4) + 2)
     assert (regret <= by_variance * (1 + 1e-9)).all()
     root = np.sqrt(np.arange(1, T + 1) * np.log(4))
@@ -310,7 +313,7 @@ def test_weighted_majority(eta):
     weight, mistakes, wrong = np.ones((N, 5)), np.zeros((N, T)), np.empty(votes.shape)
     for t in range(T):
         majority = np.where((weight * votes[:, t]).sum(axis=1) > 0, 1, -1)
-        label = np.where(np.arange(N) % 4 < 3, -majority, rng.choice([-1, 1], N))  # most are against the majority
+        label = np.where(np.arange(N) % 4 < 3, -majority, rng.choice([-1, 1], N))  # most contradict the majority
         mistakes[:, t] = majority != label
         wrong[:, t] = votes[:, t] != label[:, None]
         weight *= np.exp(-eta * wrong[:, t])
@@ -418,7 +421,7 @@ def test_bounds_of_early_rows_are_in_range_where_later_ones_are_far_larger():
     X, y = np.array([[1e-100], [1e-100], [1e100]]), np.array([1, -1, 1])
     whole, first = Run(X, y, np.zeros(3), Log()), Run(X[:2], y[:2], np.zeros(2), Log())
     for bound in (potential_bound, scinol1_bound):
-        with np.errstate(over="ignore"):  # of the last row
+        with np.errstate(over="ignore"):  # in the last row
             np.testing.assert_array_equal(bound(whole, [1e100])[:2], bound(first, [1e100]))
         assert bound(Run(X[:0], y[:0], np.zeros(0), Log()), [1e100]).shape == (0,)
     np.testing.assert_array_equal(nag_bound(whole, None, 1.0)[:2], nag_bound(first, None, 1.0))
@@ -464,7 +467,7 @@ def test_a_learner_on_unlearnable_rows():
 
 
 def best_weights(X, y):
-    """Of the least squared error, for each sequence."""
+    """Return the weights with the least squared error, for each sequence."""
     return np.stack([np.linalg.lstsq(rows, targets, rcond=None)[0] for rows, targets in zip(X, y)])
 
 
@@ -481,11 +484,11 @@ def test_least_squares():
             assert (least_squares_bound(run, best, penalty)[:, -1] <= loose * (1 + 1e-9)).all()
 
 
-# -- bounds that are nearly reached: none of them is too large to say anything
+# -- bounds that are nearly reached, so none is too large to be informative
 
 
 def against(play, n_rows):
-    """Rows of a single feature 1, and targets far beyond reach on the side where ``play`` does not predict."""
+    """Run ``play`` on rows of a single feature 1, with targets far out of reach on the other side of predictions."""
     predictions, targets = np.empty(n_rows), np.empty(n_rows)
     learn = play()
     predictions[0] = next(learn)
@@ -498,7 +501,7 @@ def against(play, n_rows):
 
 
 def test_gradient_descent_reaches_its_bound():
-    """Where all gradients agree, and ``u`` is where it ends."""
+    """It does if all gradients agree and ``u`` is the final weight."""
     X, y, eta = np.ones((1, 400, 1)), np.full((1, 400), 1e9), 0.3
     run = Run(X, y, plain.ogd(X, y, plain.absolute_gradient, eta), AbsoluteError())
     u = np.array([[eta * 400]])
@@ -527,7 +530,7 @@ def test_adahedge_is_within_a_small_factor_of_its_bound():
 
 
 def test_weighted_majority_is_within_a_small_factor_of_its_bound():
-    """Each row, just enough experts are wrong for the majority to be."""
+    """In each row, just enough experts are wrong for the majority to be wrong."""
     eta, n_experts, weight, wrong, mistakes = 0.5, 9, np.ones(9), [], 0
     for _ in range(300):
         order = np.argsort(-weight, kind="stable")
@@ -541,7 +544,7 @@ def test_weighted_majority_is_within_a_small_factor_of_its_bound():
 
 
 def test_the_perceptron_reaches_its_bounds():
-    """Each row is a direction of its own, so each is a mistake."""
+    """Each row has a direction of its own, so each is a mistake."""
     sides = np.tile([-1.0, 1.0], 20)
     run = record(perceptron(), np.eye(40), sides)
     assert run.mistakes.sum() == 40
@@ -578,9 +581,9 @@ def test_the_forecaster_comes_near_its_bound(penalty):
     ],
 )
 def test_learners_without_a_rate_come_near_their_bounds(options, bound, least):
-    """Where all gradients agree, against weights that are large enough."""
+    """They do if all gradients agree, against weights that are large enough."""
     learner = ScaleInvariantRegressor("absolute_error", fit_intercept=False, average=False, **options, **PRINTED_TARGET)
-    run = record(learner, np.ones((60, 1)), np.full(60, 1e200))  # so far that losses are as good as linear
+    run = record(learner, np.ones((60, 1)), np.full(60, 1e200))  # so far away that losses are practically linear
     ratios = [np.cumsum(u - run.predictions) / bound(run, [u]) for u in 10.0 ** np.arange(-4, 9, 0.25)]
     assert least < np.max(ratios) <= 1.0
 
@@ -615,7 +618,7 @@ def test_wrong_updates_break_bounds():
 
     rows, targets = X[: N // 5], sequences(classes=False)[1][: N // 5]
     late = plain.forecaster(rows, targets, 0.1)
-    late = Run(rows, targets, np.roll(late, 1, axis=1), SquaredError())  # predictions of the row before
+    late = Run(rows, targets, np.roll(late, 1, axis=1), SquaredError())  # predictions for the row before
     assert breaks(late, lambda run, u: least_squares_bound(run, u, 0.1), comparators(rows, targets))
 
 
@@ -637,13 +640,13 @@ def test_wrong_learners_break_their_bounds():
     assert np.cumsum(always_wrong.mistakes)[-1] > perceptron_bound(always_wrong, u / 0.3)[-1]
 
 
-# -- the package's learners in the place of the plain ones
+# -- the package's learners instead of the plain ones
 
 NAG = {"normalization": "max", "centering": False, "importance_aware": False, "fit_intercept": False, "average": False}
 
 
 def in_the_set(X, radius):
-    """Weights with ``sum scale |u| <= radius``, by the scales of all rows."""
+    """Return weights with ``sum scale |u| <= radius``, for the scales over all rows."""
     rng = np.random.default_rng(3)
     scale = np.abs(X).max(axis=1)
     corners = [radius * s * np.eye(D)[np.full(len(X), i)] / scale for i in range(D) for s in (-1, 1)]
@@ -658,7 +661,7 @@ def test_the_packages_nag_with_scales_that_are_learnt():
     learner = {"eta0": np.sqrt(2.0), "constraint": WeightedL1Ball(radius), **NAG}
     run = stacked(lambda: NAGClassifier("hinge", **learner), X, y)
     check(run, lambda run, u: nag_bound(run, None, radius), in_the_set(X, radius))
-    # Known from the first row on, the bound is that of scales that are known.
+    # If the first row reveals the scales, the bound is that for known scales.
     X = np.concatenate([np.abs(X).max(axis=1, keepdims=True), X[:, 1:]], axis=1)
     run = Run(X, y, run.predictions, run.loss)
     np.testing.assert_allclose(nag_bound(run, None, radius), nag_bound(run, X[:, 0], radius), rtol=1e-9)
@@ -674,7 +677,7 @@ def test_the_packages_nag_with_scales_that_are_known():
         reg = NAGRegressor("absolute_error", **learner).partial_fit(np.diag(scale[i]), np.zeros(D))
         played[i] = reg._play(X[i], y[i])[:, 0]
     run = Run(X, y, played, AbsoluteError())
-    early = slice(0, 2 * len(X) // 5)  # in others predictions are targets but for rounding, on which derivatives depend
+    early = slice(0, 2 * len(X) // 5)  # in others, predictions are targets up to rounding, which decides derivatives
     expected = plain.nag(X[early], y[early], plain.absolute_gradient, scale[early], radius)
     np.testing.assert_allclose(played[early], expected, rtol=1e-6, atol=1e-9)
     check(run, lambda run, u: nag_bound(run, scale, radius), in_the_set(X, radius))

@@ -41,7 +41,7 @@ def run_of(loss, y):
 
 
 def nearby(u, norm, radius, scale):
-    """Other weights of the set: on the way to random ones of it, near and far."""
+    """Yield other weights of the set, near and far: on the way from ``u`` to random weights of it."""
     for share in (1e-3, 0.1, 1.0):
         for _ in range(50):
             if norm == "simplex":

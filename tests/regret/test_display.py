@@ -1,4 +1,4 @@
-"""RegretDisplay."""
+"""Figures of `RegretDisplay`, and its bad arguments."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Roots, exponentials and logarithms by vector instructions."""
+"""Roots, exponentials and logarithms with vector instructions."""
 
 import numpy as np
 
@@ -22,7 +22,7 @@ def test_inverse_roots():
     some = np.concatenate([[5e-324, 1e-310, least, most], np.geomspace(1e-307, 1e308, 10_007)])
     of_any, square = roots(some)
     np.testing.assert_allclose(of_any, some**-0.5, rtol=4e-16)
-    np.testing.assert_allclose(square[2:], some[2:] ** -0.5, rtol=4e-16)  # of normal numbers
+    np.testing.assert_allclose(square[2:], some[2:] ** -0.5, rtol=4e-16)  # for normal numbers
 
 
 @needs_numba
@@ -40,7 +40,7 @@ def test_exponentials_and_logarithms():
 
     x = np.concatenate([np.linspace(-708.0, 708.0, 10_000), [0.0, -1e-300, np.log(2.0) / 2.0]])
     share = np.concatenate([np.linspace(0.0, 1.0, 8_000), np.geomspace(1e-308, 1.0, 2_003)])
-    x[::3] *= 1e-3  # some on both sides of where polynomials change
+    x[::3] *= 1e-3  # some on both sides of the points where polynomials change
     power, logarithm, less = all_three(x, share)
     np.testing.assert_allclose(power, np.exp(x), rtol=5e-16)
     np.testing.assert_allclose(logarithm, np.log1p(share), rtol=8e-16)

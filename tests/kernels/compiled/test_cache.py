@@ -1,4 +1,4 @@
-"""Compiled code kept between processes: fresh, checked, and never needed."""
+"""Compiled code kept between processes: up to date, checked, and never required."""
 
 import os
 import shutil
@@ -88,7 +88,7 @@ def test_code_of_other_sources_stays_in_a_folder_that_is_shared(tmp_path, monkey
         patch.setattr(cache, "version_of_code", lambda: "another")
         files.save(KEY, "new")
         assert files.load(KEY) == "new"
-        patch.setenv(cache.LIMIT, "0.0001")  # and goes like any other, when there is no room
+        patch.setenv(cache.LIMIT, "0.0001")  # it is removed like any other if there is no room
         files.save(("others",), "x" * 100)
         assert len(list(tmp_path.iterdir())) == 1
     assert files.load(KEY) is None
@@ -99,7 +99,7 @@ def test_room_is_made_by_what_was_not_used_for_longest(files, monkeypatch):
     for i, name in enumerate("abc"):
         files.save((name,), "x" * 700)
         os.utime(files._path((name,)), (i, i))
-    assert files.load(("a",))  # which is used, and so not the oldest any more
+    assert files.load(("a",))  # this use makes it no longer the oldest
     files.save(("d",), "x" * 700)
     assert [files.load((name,)) is not None for name in "abcd"] == [True, False, True, True]
     files.save(("e",), "x" * 7000)
@@ -117,7 +117,7 @@ def test_what_a_killed_process_has_left_goes_too(files, monkeypatch):
 
 @pytest.mark.parametrize("limit", ["much", "-1", "nan"])
 def test_a_limit_that_is_no_number(files, monkeypatch, limit):
-    """That of always is the limit, and what is wrong is the variable: code is kept."""
+    """The default limit applies, and the warning is about the variable; code is still kept."""
     files.save(("old",), "x" * 700)
     os.utime(files._path(("old",)), (1, 1))
     monkeypatch.setenv(cache.LIMIT, limit)
@@ -133,7 +133,7 @@ IGNORED = shutil.ignore_patterns("__pycache__")
 
 
 def copy_of_package(folder):
-    """The files of this package, as an installation puts them into another folder at another time."""
+    """Copy the files of this package, as an installation into another folder at another time would."""
     shutil.copytree(
         cache.Path(cache.__file__).parents[2], folder / "sklearn_nag", ignore=IGNORED, copy_function=shutil.copy
     )
@@ -158,7 +158,7 @@ def test_the_version_follows_what_compiles(monkeypatch, module):
     assert cache.version_of_code.__wrapped__() != before
 
 
-# The smallest function that Python calls, as each process compiles it.
+# The smallest function that Python calls, because each process compiles it.
 FADE = (
     "import numpy as np; from sklearn_nag.kernels.compiled.fading import multiply_columns;"
     "columns = np.ones((2, 3)); multiply_columns(columns, 0, np.arange(3.0), np.zeros(3)); print(columns.tolist());"
@@ -174,12 +174,12 @@ def pipe(path):
     os.mkfifo(path)
 
 
-EXPECTED = "[[0.0, 1.0, 2.0], [0.0, 1.0, 2.0]]\n"  # what it prints
+EXPECTED = "[[0.0, 1.0, 2.0], [0.0, 1.0, 2.0]]\n"  # what `FADE` prints
 
 
 @pytest.fixture(scope="module")
 def started_together(tmp_path_factory):
-    """The folder of two processes that start cold together, and what each of them prints."""
+    """Return the cache folder of two processes that start cold together, and the outputs that they print."""
     folder = tmp_path_factory.mktemp("together")
     return folder, {process.stdout for process in run(folder, n=2)}
 
@@ -250,8 +250,8 @@ def test_verbose_models_say_that_they_compile(capsys, monkeypatch):
     assert capsys.readouterr().out == "Compiling the update kernel, which takes some seconds, now\n"
 
 
-# A rule with two losses of one kind, for which it is compiled once, and another rule. One function plays what all of
-# them predict.
+# One rule with two losses of the same kind, for which it is compiled once, and another rule. A single function plays
+# the predictions of all.
 RULES_AND_LOSSES = """
 import numpy as np
 from sklearn_nag import losses

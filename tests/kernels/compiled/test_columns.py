@@ -1,4 +1,4 @@
-"""Columns of a sparse row, on their way to compiled loops and back."""
+"""Copying the columns of a sparse row to compiled loops and back."""
 
 import itertools
 from collections import namedtuple
@@ -17,7 +17,7 @@ Fields = namedtuple("Fields", "x lift largest")
 
 @needs_numba
 def test_what_is_copied_comes_back(rng):
-    """Any number of fields, and of columns; nothing else is touched. Of what is apart, that is lifts."""
+    """Any number of fields and columns may be copied; nothing else is touched. Of fields apart, only lifts are copied."""
     from numba import njit
 
     from sklearn_nag.kernels.compiled.columns import copy_columns, gather, padded
@@ -67,7 +67,7 @@ PLAIN = {"normalization": "max", "centred": False, "average_from": np.inf, "impo
 @needs_numba
 @pytest.mark.parametrize("options", [{}, PLAIN, {**PLAIN, "intercept": False}])
 def test_rows_in_any_order_and_columns_named_twice(rng, options):
-    """Frequent ones, too; with rows of no column and of all of them, and lifts that change."""
+    """Some columns are frequent, some rows name no column or all of them, and lifts change."""
     n, d = 200, 60
     X = rng.lognormal(size=(n, d)) * (rng.random((n, d)) < np.linspace(0.9, 0.02, d))
     X[::50], X[1::50] = 0.0, 1.0
@@ -78,7 +78,7 @@ def test_rows_in_any_order_and_columns_named_twice(rng, options):
     named = [rng.permutation(np.append(row, row[: len(row) // 3])) for row in rows]  # a third is named twice
     data = [X[i, own] / (1 + np.isin(own, rows[i][: len(rows[i]) // 3])) for i, own in enumerate(named)]
     ends = np.append(0, np.add.accumulate([len(own) for own in named]))
-    named, ends = np.concatenate(named).astype(np.int32), ends.astype(np.int32)  # as in the sorted rows
+    named, ends = np.concatenate(named).astype(np.int32), ends.astype(np.int32)  # types as in the sorted rows
     shuffled = sparse.csr_array((np.concatenate(data), named, ends), shape=(n, d))
     np.testing.assert_allclose(shuffled.toarray(), X)
     made = {"normalization": "auto", "centred": True, "average_from": 0.0, "importance_aware": True, "damped": True}

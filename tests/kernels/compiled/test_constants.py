@@ -1,6 +1,6 @@
-"""What tests learn by compiled code is what they would learn in NumPy, and all that code is made for is among it.
+"""Models that tests learn with compiled code are those of NumPy, and cover all that code is compiled for.
 
-Tests of each family hold more of its rules equal, by what is kept for each column.
+Tests of each family compare more of its rules, by what is kept for each column.
 """
 
 import pickle
@@ -58,7 +58,7 @@ def test_every_family_is_compiled_for_each_kind_of_rows(family):
 
 
 def table(rng, n_classes, kind):
-    """Rows with units of their own, a column of chance that is nearly always 0, and rows of weight 0."""
+    """Return columns in units of their own, one of them 0 in most rows; targets; and weights, some of them 0."""
     n = 90
     X = rng.normal(size=(n, 4)) * [1.0, 1e3, 1e-3, 1.0] + [0.0, 5e3, 0.0, 0.0]
     X[:, 3] *= rng.random(n) < 0.1

@@ -1,4 +1,4 @@
-"""A table whose columns lie side by side is multiplied in one pass as it is field by field."""
+"""Multiplying a table with contiguous columns in one pass gives the same as field by field."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ def test_equals_numpy(rng, n_heads):
     state = make_state(50, "auto", eta=(1.0,) * n_heads, average_from=0.0, experts=n_heads)
     columns = state.columns
     columns.table[:] = rng.lognormal(0.0, 50.0, size=columns.table.shape)
-    columns.G[:, :10] = np.finfo(float).tiny  # of columns that have seen no gradient
+    columns.G[:, :10] = np.finfo(float).tiny  # as in columns that have seen no gradient
     columns.arrange("F")
     ours, theirs = columns.copy(), columns.copy()
     factors = {"squares": 0.5, "tally": 0.25, "weight": 0.9, "G": 0.25, "past": 0.3}

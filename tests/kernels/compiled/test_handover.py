@@ -1,4 +1,4 @@
-"""The tables on which compiled code learns."""
+"""The tables that compiled code works on."""
 
 import numpy as np
 import pytest
@@ -42,7 +42,7 @@ def test_few_rows_leave_the_compiled_loop_whatever_they_are(rng, monkeypatch, co
 @pytest.mark.parametrize("soft", [slice(0), slice(None, None, 5)], ids=["hard", "some soft"])
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
 def test_long_streams_are_learnt_call_by_call(rng, monkeypatch, container, soft):
-    """With and without an order of rows, and soft labels among hard ones: the bits of one call."""
+    """The bits are those of one call, with and without an order of rows, and with soft labels among hard ones."""
     from sklearn_nag.kernels.compiled import handover
 
     X, y = make_data(rng, n=60)

@@ -1,4 +1,4 @@
-"""Compiled code on disk, where there can be any."""
+"""Compiled code, with and without a cache on disk, and the copies that rules share."""
 
 import numpy as np
 import pytest
@@ -9,19 +9,19 @@ from sklearn_nag.kernels import Mixture, _backend, mix
 from ...processes import run_code
 from ..helpers import needs_numba
 
-# The smallest function that Python calls, as each process compiles it.
+# The smallest function that Python calls, because each process compiles it.
 FIT = "import numpy as np; from sklearn_nag.kernels import Mixture, mix; print(mix(Mixture.new(3), np.eye(3))[2, 0]);"
 
 
 def mixed():
-    """What `FIT` prints."""
+    """Return what `FIT` prints."""
     with config_context(kernel="numba"):
         return pytest.approx(mix(Mixture.new(3), np.eye(3))[2, 0])
 
 
 @needs_numba
 def test_where_nothing_can_be_cached():
-    """No home and no folder for a cache: slower at first, never an error."""
+    """Without a home or a cache folder, code is slower at first, but there is no error."""
     nowhere = {
         _backend.ENVIRONMENT: "numba",
         "HOME": "/nonexistent",
@@ -55,7 +55,7 @@ def test_rules_that_agree_in_what_a_function_reads_share_it():
     assert copies[2] is copies[3]
     assert copies[0] is not copies[2]
     others = constants_of(of_margin=True, of_rate=False, norm=1)
-    assert for_rule(losses.loss_of_margin, others) is losses.loss_of_margin  # as it reads none
+    assert for_rule(losses.loss_of_margin, others) is losses.loss_of_margin  # it reads no constant
 
 
 @needs_numba

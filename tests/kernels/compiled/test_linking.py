@@ -1,4 +1,4 @@
-"""What Numba is told to do otherwise than by itself changes nothing but the time."""
+"""Changes to how Numba compiles and links affect only the time."""
 
 import gc
 import struct
@@ -33,7 +33,7 @@ def test_max_and_min_are_those_of_python(compiled):
     def largest_and_smallest(numbers, integers, i, j, found):
         found[0], found[1] = max(numbers[i], numbers[j]), min(numbers[i], numbers[j])
         found[2], found[3] = max(integers[i], integers[j]), min(integers[i], integers[j])
-        found[4], found[5] = max(numbers[i], 1), min(2, numbers[i])  # of two kinds
+        found[4], found[5] = max(numbers[i], 1), min(2, numbers[i])  # of two types
 
     numbers = np.array([-np.inf, -1.5, -0.0, 0.0, 3.0, np.inf, np.nan])
     integers, found = np.array([-(2**62), -1, 0, 0, 3, 2**62, 5]), np.zeros(6)
@@ -46,7 +46,7 @@ def test_max_and_min_are_those_of_python(compiled):
 
 @needs_numba
 def test_garbage_is_looked_for_less_often_meanwhile(compiled, thresholds, monkeypatch):
-    """And then as before, also where what is compiled has an error. If it is turned off, it stays so."""
+    """Afterwards, thresholds are as before, even if compiling fails. If garbage collection is off, it stays off."""
     from sklearn_nag.kernels.compiled import linking
 
     seen, define = [], linking.EntryCompiler.define_pipelines

@@ -12,7 +12,7 @@ from ..helpers import BY_ITSELF, needs_numba
 
 @cache
 def play_for(constants):
-    """What plays values, gradients and moves of losses that are compiled for the same constants."""
+    """Return a function that computes values, gradients and moves of losses compiled for the same constants."""
     from numba import njit
 
     from sklearn_nag.kernels.compiled import losses as compiled_losses
@@ -59,7 +59,7 @@ def test_compiled_losses_are_those_in_numpy(rng, name):
 
 @needs_numba
 def test_short_moves_of_the_log_loss_solve_what_they_are_to():
-    """``slope d + (1 - slope) (e^d - 1) = slope a`` to rounding, up to the end of the range in which they are used."""
+    """They solve ``slope d + (1 - slope) (e^d - 1) = slope a`` to rounding, in the whole range of their use."""
     from numba import njit
 
     from sklearn_nag.kernels.compiled.losses import SHORT, short_move_of_log
@@ -76,13 +76,13 @@ def test_every_loss_has_a_code_of_its_own():
     from sklearn_nag.kernels.compiled.losses import CODES
 
     assert set(CODES) == {*losses.CLASSIFICATION, *losses.REGRESSION, *losses.LOG_LINK, losses.Softmax.name}
-    assert len({CODES[name] for name in losses.LOG_LINK}) == 1  # which differ by their power
+    assert len({CODES[name] for name in losses.LOG_LINK}) == 1  # they differ by their power
     assert len(set(CODES.values())) == len(CODES) - 2
 
 
 @cache
 def play_deviances():
-    """What plays values, gradients and moves of deviances."""
+    """Return a function that computes values, gradients and moves of deviances."""
     from numba import njit
 
     from sklearn_nag.kernels.compiled import losses as compiled_losses

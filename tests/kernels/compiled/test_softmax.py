@@ -1,4 +1,4 @@
-"""Heads of classes, by eights, against the formulas in NumPy."""
+"""Heads of classes, eight at a time, against the formulas in NumPy."""
 
 import numpy as np
 import pytest
@@ -7,13 +7,13 @@ from sklearn_nag.losses import Softmax
 
 from ..helpers import needs_numba
 
-GROUPS = 2  # experts, whose heads lie side by side
-BESIDE = 1e300  # what stands in the table after the heads
+GROUPS = 2  # experts, whose heads are adjacent
+BESIDE = 1e300  # what the table has after the heads
 
 
 @pytest.fixture(scope="module")
 def rows_of():
-    """A function that fills the tables of heads of many rows: losses, derivatives, moves and single margins."""
+    """Return a function that gives single margins, all margins, losses, derivatives and moves of many rows."""
     from numba import njit
 
     from sklearn_nag.kernels.compiled.constants import constants_of
@@ -60,7 +60,7 @@ def rows_of():
 @pytest.mark.parametrize("is_soft", [False, True])
 @pytest.mark.parametrize("size", [1e-3, 3.0, 1e4])
 def test_they_are_those_in_numpy(rng, rows_of, n, is_soft, size):
-    """And those of equal predictions are equal."""
+    """Results for equal predictions are also equal."""
     loss, n_rows = Softmax(), 60
     p = size * rng.normal(size=(n_rows, GROUPS * n))
     p[:20] = 0.0
@@ -78,7 +78,7 @@ def test_they_are_those_in_numpy(rng, rows_of, n, is_soft, size):
     for start in range(0, GROUPS * n, n):
         own = slice(start, start + n)
         expected = loss.margins(p[:, own])
-        unit = np.maximum(np.abs(p[:, own]).max(axis=1, keepdims=True), 1.0)  # rounding is of the largest one
+        unit = np.maximum(np.abs(p[:, own]).max(axis=1, keepdims=True), 1.0)  # rounding is relative to the largest one
         np.testing.assert_allclose(margins[:, own] / unit, expected / unit, rtol=0, atol=2e-15)
         np.testing.assert_allclose(single[:, own] / unit, expected / unit, rtol=0, atol=2e-15)
         expected = margins[:, own]

@@ -1,4 +1,4 @@
-"""Operations of whole vectors against NumPy's."""
+"""Operations on whole vectors against NumPy's."""
 
 import os
 import subprocess
@@ -9,7 +9,7 @@ import pytest
 
 from ..helpers import needs_numba
 
-WIDE, SHORT = 3 * 8, 19  # columns of a table, and entries of a row to read, of which the last vector is not full
+WIDE, SHORT = 3 * 8, 19  # columns of a table, and entries of a row to read, whose last vector is not full
 
 
 @needs_numba

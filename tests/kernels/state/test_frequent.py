@@ -52,7 +52,7 @@ def kernel(request):
 
 
 def mixed_rows(n=240, seed=0):
-    """Return rows of numbers far from 0, a one-hot category and flags that are often 1; targets; and weights."""
+    """Rows of numbers far from 0, a one-hot category and flags that are 1 about as often as 0, targets, and weights."""
     rng = np.random.default_rng(seed)
     numbers = rng.normal([2000.0, -300.0, 0.0], [10.0, 5.0, 1e-4], (n, 3))
     gaps = np.where(rng.random(n) < np.linspace(0.1, 0.9, n), 0.0, rng.normal(5e3, 100.0, n))

@@ -1,4 +1,4 @@
-"""Models with more weights than memory are refused before allocation; others are used by their nonzero weights."""
+"""Models with more weights than memory are refused before allocation, or read and used by their nonzero weights."""
 
 import tracemalloc
 

@@ -1,4 +1,4 @@
-"""How far rows are from those learnt, against the formula written out."""
+"""Leverage, or how far rows are from learnt rows, against the formula written out."""
 
 import numpy as np
 import pytest
@@ -87,7 +87,7 @@ def test_sparse_rows_as_dense_ones(estimator, as_sparse):
 @pytest.mark.parametrize("estimator", ALL, ids=repr)
 def test_finite_whatever_the_row(estimator):
     X, y = rows_and_targets()
-    X[:, 1] = 7.0  # has not varied
+    X[:, 1] = 7.0  # a column that has not varied
     reg = type(estimator)(**estimator.get_params()).partial_fit(X, y)
     largest = np.finfo(np.float64).max
     excess = of(reg, np.array([[largest, -largest, largest, largest], [1e-320, 0.0, -largest, 1e300]]))

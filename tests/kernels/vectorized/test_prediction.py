@@ -1,4 +1,4 @@
-"""Decision values, however rows come in batches."""
+"""Decision values, however rows are split into batches."""
 
 import tracemalloc
 
@@ -32,7 +32,7 @@ def test_few_rows(rng, container):
     X, y = make_data(rng, n=200, d=23)
     state = make_state(23, target_unit=True, clip=(-1.0, 1.0))
     progressive(state, X, y)
-    rows = container(30.0 * X[:9])  # of which most predictions are clipped
+    rows = container(30.0 * X[:9])  # most of their predictions are clipped
     expected = predict(state, rows)
     assert (np.abs(expected) == 1.0).any()
     for predicts in (predict_few, predict_by_row):
@@ -55,7 +55,7 @@ def test_few_rows_that_may_leave_the_range(rng, unit):
 
 
 def test_by_row_out_of_range(rng):
-    """Weights that leave the range of doubles in raw units, and products that do."""
+    """Weights in raw units, or products with them, leave the range of doubles."""
     X, y = make_data(rng, n=100)
     for unit in (1e-306, 1e300):
         state = make_state(6)
@@ -68,7 +68,7 @@ def test_by_row_out_of_range(rng):
 
 @pytest.mark.parametrize("predicts", [predict, predict_by_row, predict_unit_free])
 def test_terms_that_leave_the_range_and_cancel(predicts):
-    """Two columns far outside of what was learnt, whose weights are large: their sum is what it is in other units."""
+    """Two columns far outside the learnt range have large weights; the sum of their terms is as in other units."""
     X, y, far = np.array([[0.0, 0.0], [1e-11, -1e-11]]), np.array([0.0, 1.0]), np.ones((1, 2))
     found = []
     for power in (0, 1000):
@@ -80,7 +80,7 @@ def test_terms_that_leave_the_range_and_cancel(predicts):
 
 @pytest.mark.parametrize("rule", [{}, {"normalization": "auto", "centred": True}])
 def test_wide_sparse_rows_are_predicted_by_the_columns_they_name(rng, rule):
-    """As dense ones are, to rounding; with the same bits in any batches; and in little memory."""
+    """Predictions are those of dense rows up to rounding, with the same bits in any batches, and take little memory."""
     X = sparse.csr_array(rng.normal(size=(60, 3000)) * (rng.random((60, 3000)) < 0.01))
     state = make_state(3000, **rule)
     progressive(state, X, np.sign(rng.normal(size=(60, 1))))
@@ -99,7 +99,7 @@ def test_wide_sparse_rows_are_predicted_by_the_columns_they_name(rng, rule):
 
 
 def test_a_part_that_is_wide_itself_knows_its_own_frequent_columns(rng):
-    """Rows of it are predicted by parts of the part, where weights in raw units leave the range of doubles."""
+    """If weights in raw units leave the range of doubles, its rows are predicted by parts of the part."""
     d = 3000
     X = sparse.random_array((40, d), density=0.5, rng=rng, format="csr")
     X.data[:] = rng.normal(size=X.nnz)
@@ -112,14 +112,14 @@ def test_a_part_that_is_wide_itself_knows_its_own_frequent_columns(rng):
 
 
 def test_no_bit_depends_on_what_was_predicted_before(rng):
-    """By weights of all columns, or of those that rows name, also where digits are lost in raw units."""
+    """Weights may be those of all columns or of those that rows name, even if digits are lost in raw units."""
     X = np.zeros((20, 60))
     X[:, 1:59:9] = rng.normal(size=(20, 7)) * [1.0, 100.0, 1000.0, 1e-3, 1.0, 1.0, 1.0]
     X[:, 28] += 1e6
     rows = sparse.csr_array(X)
     model = NAGClassifier().partial_fit(rows, np.arange(20) % 3, classes=[0, 1, 2])
     seen = [predict(model._state.copy(), rows[i : i + 1])[0] for i in range(20)]
-    assert not model._state.is_exact()  # which makes weights of all columns
+    assert not model._state.is_exact()  # this computes weights of all columns
     np.testing.assert_array_equal(seen, predict(model._state, rows))
 
 

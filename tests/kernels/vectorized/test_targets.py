@@ -1,4 +1,4 @@
-"""Targets made of classes, and losses counted."""
+"""Targets made from classes, and the losses counted."""
 
 import numpy as np
 import pytest
