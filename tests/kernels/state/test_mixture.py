@@ -191,7 +191,7 @@ def test_experts_that_join_have_the_losses_of_others(rng):
             np.testing.assert_allclose(after.excess[0].min(), 0.0)
         else:
             np.testing.assert_allclose(after.excess[0], total - total.min())
-        if type(mixture) is not Mixture:  # whose rate depends on the number of experts
+        if type(mixture) is not Mixture:  # its rate depends on the number of experts
             np.testing.assert_allclose(after.weights()[0], before[experts] / before[experts].sum())
         after.play(losses[:, experts])
         np.testing.assert_allclose(after.weights()[0, 0], after.weights()[0, 2])
