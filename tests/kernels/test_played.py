@@ -156,7 +156,7 @@ MOVING = [
     ids=str,
 )
 def test_scales_and_means_know_the_row_that_is_predicted(estimator, options, container, kernel):
-    """As in the algorithm, they count the row's features before it is predicted, and its target afterwards."""
+    """As in the algorithm, scales and means count a row's features before it is predicted, and its target after."""
     if container is sparse.csr_array and options.get("normalization") in ("max", "rms"):
         options = {**options, "centering": False}
     is_regressor = estimator is NAGRegressor

@@ -1,8 +1,8 @@
 """Measured regret stays under the bound of each theorem, on a thousand sequences, after every row.
 
-``sequences`` are random and by design: in many units, with repeated rows and features, one feature at a time, with
-targets that contradict what was learnt. Comparators are small and large, in directions that could be learnt and others.
-Learners of the package learn one sequence after another, so they take only each 23rd, of all kinds, unless
+``sequences`` are random or designed: in many units, with repeated rows and features, one feature at a time, with
+targets that contradict what was learnt. Comparators are small and large, in directions that could be learnt and in
+others. Learners of the package learn one sequence after another, so they take only every 23rd, of all kinds, unless
 ``EVERY_RULE`` is set.
 """
 
@@ -130,7 +130,7 @@ def without_repeated_features(X, y):
 
 
 def some(X, y):
-    """Return each 23rd sequence, of all kinds."""
+    """Return every 23rd sequence, of all kinds."""
     return X[::EACH], y[::EACH]
 
 
@@ -501,7 +501,7 @@ def against(play, n_rows):
 
 
 def test_gradient_descent_reaches_its_bound():
-    """It does if all gradients agree and ``u`` is the final weight."""
+    """Gradient descent reaches its bound if all gradients agree and ``u`` is the final weight."""
     X, y, eta = np.ones((1, 400, 1)), np.full((1, 400), 1e9), 0.3
     run = Run(X, y, plain.ogd(X, y, plain.absolute_gradient, eta), AbsoluteError())
     u = np.array([[eta * 400]])
@@ -581,7 +581,7 @@ def test_the_forecaster_comes_near_its_bound(penalty):
     ],
 )
 def test_learners_without_a_rate_come_near_their_bounds(options, bound, least):
-    """They do if all gradients agree, against weights that are large enough."""
+    """Learners come near their bounds if all gradients agree, against weights that are large enough."""
     learner = ScaleInvariantRegressor("absolute_error", fit_intercept=False, average=False, **options, **PRINTED_TARGET)
     run = record(learner, np.ones((60, 1)), np.full(60, 1e200))  # so far away that losses are practically linear
     ratios = [np.cumsum(u - run.predictions) / bound(run, [u]) for u in 10.0 ** np.arange(-4, 9, 0.25)]

@@ -17,7 +17,10 @@ Fields = namedtuple("Fields", "x lift largest")
 
 @needs_numba
 def test_what_is_copied_comes_back(rng):
-    """Any number of fields and columns comes back; nothing else is touched. Of fields apart, only lifts are copied."""
+    """Any number of fields and columns comes back, and nothing else is touched.
+
+    Of fields stored apart, only lifts are copied.
+    """
     from numba import njit
 
     from sklearn_nag.kernels.compiled.columns import copy_columns, gather, padded

@@ -59,7 +59,7 @@ def test_compiled_losses_are_those_in_numpy(rng, name):
 
 @needs_numba
 def test_short_moves_of_the_log_loss_solve_what_they_are_to():
-    """They solve ``slope d + (1 - slope) (e^d - 1) = slope a`` to rounding, in the whole range of their use."""
+    """Short moves solve ``slope d + (1 - slope) (e^d - 1) = slope a`` to rounding, in the whole range of their use."""
     from numba import njit
 
     from sklearn_nag.kernels.compiled.losses import SHORT, short_move_of_log

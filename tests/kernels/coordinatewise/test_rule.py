@@ -24,7 +24,7 @@ def test_regret_of_the_potential_is_within_theorem_4(rng, rows, loss):
 @pytest.mark.parametrize("loss", BOUNDED)
 @pytest.mark.parametrize("rows", SEQUENCES, ids=lambda rows: rows.__name__)
 def test_regret_of_scinol1_is_within_its_bound(rng, rows, loss):
-    """With the paper's ``S``, it is the sum over coordinates of ``2 |u| S log(1 + 2 |u| S T) + 1 + log T``."""
+    """With the paper's ``S``, the bound is the sum over coordinates of ``2 |u| S log(1 + 2 |u| S T) + 1 + log T``."""
     X, y = rows(rng)
     T, d = X.shape
     for u, regret, played, _ in regrets(X, y, loss, ("coordinatewise", "scinol1"), rng):

@@ -158,7 +158,7 @@ def test_weights_on_the_simplex(rng, kernel):
 
 @pytest.mark.parametrize("regularizer", REGULARIZERS)
 def test_the_weights_are_the_leader(rng, regularizer):
-    """They minimise the sum of the regulariser and the losses, as SciPy's solvers find."""
+    """The weights minimise the sum of the regulariser and the losses, as SciPy's solvers find."""
     X, y = rng.normal(size=(40, 2)), rng.normal(size=40)
     options = {"normalization": None, "intercept": False, "loss": "squared_error", "power_t": 0.0, "eta": 0.3}
     state = make_state(2, regularizer, **options, positive=regularizer == "entropy", **penalties(regularizer))

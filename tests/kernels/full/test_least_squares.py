@@ -103,7 +103,7 @@ def test_so_it_is_when_directions_come_back_after_a_hundred_half_lives(rng, kern
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_as_printed_without_intercept_and_unit_of_targets(rng, kernel):
-    """It is Vovk's forecaster, ``x^T S_t^+ b_{t-1}``."""
+    """Without them, predictions are those of Vovk's forecaster, ``x^T S_t^+ b_{t-1}``."""
     X, y = rng.normal(size=(60, 3)), rng.normal(size=60)
     with config_context(kernel=kernel):
         played = progressive(make_state(3, intercept=False, target_unit=False), X, y)[:, 0]
@@ -194,7 +194,7 @@ def test_any_double_will_do(rng, kernel):
 
 
 def test_regret_is_logarithmic(rng):
-    """By Gaillard et al. (2019), it is at most ``d B^2 log T`` plus a term that does not grow with ``T``."""
+    """By Gaillard et al. (2019), the regret is at most ``d B^2 log T`` plus a term that does not grow with ``T``."""
     for _ in range(10):
         d = int(rng.integers(1, 5))
         X = rng.normal(size=(400, d))

@@ -115,7 +115,7 @@ def test_merged_models_of_rows_in_different_spans(rng, name, kind, with_base):
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("share", [1.0, 1e-6])
 def test_a_column_that_comes_late_is_learnt_and_spoils_nothing(rng, kernel, share):
-    """Its first row may be like others, or hardly leave the span of earlier rows."""
+    """The row with which the column comes may be like others, or hardly leave the span of earlier rows."""
     X = rng.normal(size=(2000, 4))
     X[:1800, 3] = X[:1800, 2]
     X[1800, 3] = X[1800, 2] + share

@@ -52,7 +52,7 @@ def rounded(rng, X):
 
 
 def grown(rng, X):
-    """Make columns that equal others until one row, which the next row, a million times as large, would hide."""
+    """Make columns that equal others until one row differs; the next row, a million times as large, would hide this."""
     for i in range(8):
         X[:, i] = X[:, 20 + i]
         X[120 + 3 * i, i] += 1e-9
@@ -106,7 +106,7 @@ def make_rows(rng, kind, n=160, d=37):
 @pytest.mark.parametrize("kind", ROWS, ids=lambda kind: kind.__name__)
 @pytest.mark.parametrize("rule", RULES)
 def test_rows_that_go_together_are_learnt_as_one_by_one(rng, rule, kind):
-    """They are learnt to the same bits, however they are cut into calls."""
+    """Rows are learnt to the same bits, however they are cut into calls."""
     X, y, random = make_rows(rng, kind)
     n, d = X.shape
     for weights in (np.ones(n), random):

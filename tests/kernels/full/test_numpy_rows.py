@@ -117,7 +117,7 @@ def test_an_average_is_finite_whatever_columns_and_weights_grow_by(kernel):
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_a_light_row_far_beyond_all_before_is_learnt(kernel):
-    """The average's prediction for it is cut to the largest double before division by the root of its weight."""
+    """The average's prediction for the row is cut to the largest double, before division by the root of its weight."""
     X, weight = np.array([[1e-92], [0.0], [-1e245]]), np.array([1.0, 1.0, 0.1])
     with config_context(kernel=kernel):
         clf = ScaleInvariantClassifier(invariance="full")

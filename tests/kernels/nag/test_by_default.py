@@ -103,7 +103,7 @@ def assert_near(values, expected):
 
 
 def test_the_streams_have_all_that_defaults_decide():
-    """Otherwise, the test above would miss some of it."""
+    """Otherwise, the test above would not see how all of it is handled."""
     for task in REFERENCES:
         learner, (X, _, weights) = by_reference(task)[0], stream(task)
         began, ended = ({i for _, i, begins in learner.turns if begins is which} for which in (True, False))

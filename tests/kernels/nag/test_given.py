@@ -99,7 +99,7 @@ def test_plain_steps_need_no_pass_for_scales():
 
 
 def test_losses_and_sizes_of_gradients_are_those_of_the_weights_given():
-    """They are as in a plain pass over the rows with the given weights."""
+    """Losses and sums of squared gradients are as in a plain pass over the rows with the given weights."""
     X, y = DIABETES
     reg = NAGRegressor(max_iter=1, eta0=1e-200, target_normalization=None)
     reg.fit(X, y, coef_init=SOLVED.coef_, intercept_init=SOLVED.intercept_)

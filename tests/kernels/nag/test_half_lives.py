@@ -142,7 +142,7 @@ def test_targets_above_0_of_any_frequency(loss, mean, rng):
 
 @not_compiled
 def test_what_is_played_is_nearly_what_would_have_been_predicted(rng):
-    """The same holds if all recent targets were 0, for which models that forget predict next to nothing."""
+    """Both are close even if all recent targets were 0, for which models that forget predict next to nothing."""
     X = rng.normal(size=(400, 2))
     y = 3.0 * rng.poisson(0.02 * np.exp(X[:, 0]))
     whole, parts, predicted = *(NAGRegressor("poisson", half_life="auto") for _ in range(2)), []
@@ -381,7 +381,7 @@ def test_a_call_that_fails_leaves_all_models_as_they_were():
 @pytest.mark.parametrize("kernel", KERNELS[1:], indirect=True)  # NumPy undoes all columns in any case
 @pytest.mark.parametrize("weight", [1.0, 100.0])
 def test_what_all_models_were_is_known_after_later_calls(weight):
-    """The same holds if heavy rows made units of columns so small on the way that all columns changed."""
+    """All models are known even if heavy rows made units of columns so small on the way that all columns changed."""
     X = sparse.random(300, 3000, 1e-3, format="csr", random_state=0)
     y, weights = np.arange(300, dtype=np.int32) % 2, np.full(300, weight)
     model = NAGClassifier(half_life="auto").partial_fit(X[:20], y[:20], [0, 1])
@@ -489,7 +489,7 @@ def test_a_rare_class_is_not_forgotten():
 
 
 def test_half_lives_of_extreme_quantiles_hold_rows_of_the_rare_side(rng):
-    """They hold about two at least; some shorter ones used to win that were far worse for later rows."""
+    """Half-lives hold at least about two such rows; some shorter ones used to win that were far worse on later rows."""
     X, y = rng.normal(size=(50, 3)), rng.normal(size=50)
     for quantile, kept in ((0.5, HALF_LIVES), (0.9, HALF_LIVES), (0.05, HALF_LIVES[:5]), (0.99, HALF_LIVES[:4])):
         model = NAGRegressor("quantile", quantile=quantile, half_life="auto").partial_fit(X, y)
@@ -533,7 +533,7 @@ def test_digits_are_lost_in_raw_units_where_one_model_loses_them(rng):
 
 @not_compiled
 def test_it_is_told_of_sparse_rows_too(rng):
-    """The same holds if weights of the models that forget are cached: a part of the columns has its own weights."""
+    """Clipping is told even if weights of the models that forget are cached: a part of the columns has its own."""
     X = sparse.csr_array(sparse.random(60, 2000, 0.01, format="csr", random_state=0))
     model = NAGRegressor(half_life=(20.0,)).partial_fit(X, X.sum(axis=1) + rng.normal(size=60))
     model.predict(sparse.vstack([X] * 4, format="csr"))
@@ -544,7 +544,7 @@ def test_it_is_told_of_sparse_rows_too(rng):
 
 @not_compiled
 def test_functions_of_all_models_are_kept_until_the_next_row(rng):
-    """The same holds if each model is clipped, so that the mean of the functions does not give the predictions."""
+    """Functions are kept even if each model is clipped, so that the mean of the functions is not what predicts."""
     X, y = rng.normal(size=(60, 3)), rng.normal(size=60)
     model = NAGRegressor(half_life=(20.0,)).partial_fit(X, y)
     first = model.predict(X[:1])

@@ -85,7 +85,7 @@ OPTIONS = [
 
 @pytest.mark.parametrize("with_base", [False, True])
 def test_a_merged_average_counts_as_that_of_one_model(with_base, rng):
-    """It does so in whatever groups models are merged. The next rows would outweigh the average of a short model."""
+    """The next rows would outweigh the average of a short model. The groups of models merged do not matter."""
     X, y = rng.normal(size=(900, 3)), rng.normal(size=900)
     new = NAGRegressor().partial_fit(X[:100], y[:100]) if with_base else NAGRegressor()
     one, *models = (

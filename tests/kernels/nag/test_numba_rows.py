@@ -236,7 +236,7 @@ def test_every_finite_double_and_targets_of_any_size(rng, container):
 @needs_numba
 @pytest.mark.any_rule
 def test_an_empty_row_with_a_gradient_that_calls_for_another_lift():
-    """It stops the compiled loop, but has no columns whose number could show this."""
+    """The row stops the compiled loop, but has no columns whose number could show this."""
     X, y = sparse.csr_array([[1.0], [0.0], [0.0], [2.0]]), np.array([1.0, -1e30, 1e60, 3.0])
     assert_same(X, y, None, "squared_error", eta=[1e-70], intercept=False)
 

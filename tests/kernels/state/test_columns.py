@@ -106,7 +106,7 @@ def test_a_row_changes_its_own_columns_alone_and_all_fade():
 
 @pytest.mark.parametrize("n", [3, 500])
 def test_what_is_undone_is_as_it_was(n):
-    """The same holds if units became too small on the way, so that all columns changed."""
+    """All is as before, even if units became too small on the way, so that all columns changed."""
     X, z, _ = words(400 + n, 3)
     model = learn(NAGClassifier(half_life=2), X[:400], z[:400])
     state, loss = model._state, model._loss()
@@ -123,7 +123,7 @@ def test_what_is_undone_is_as_it_was(n):
 
 
 def test_what_is_undone_is_as_it_was_where_targets_are_lifted_first():
-    """From there on, ``G`` changes in another table, which has no units."""
+    """Once targets are lifted, ``G`` changes in another table, which has no units."""
     X, z, _ = words(420, 3)
     model = learn(NAGRegressor(half_life=20), X[:400], z[:400])
     state, loss, rows = model._state, model._loss(), of_some_columns(X[400:])
@@ -346,7 +346,7 @@ def test_files_may_have_fields_in_another_order_and_others_apart(n_apart, room):
 
 @pytest.mark.parametrize("arranged", ["F", "C"])
 def test_sizes_of_columns_that_were_frequent_are_those_of_files_of_earlier_versions(arranged):
-    """In these files, columns that became rare kept their deviations."""
+    """In files of earlier versions, columns that became rare kept their deviations."""
     state = learn(ScaleInvariantClassifier(), *words(60, 7, d=5_000)[:2])._state
     columns = state.columns
     columns.arrange(arranged)

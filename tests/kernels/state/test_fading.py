@@ -45,7 +45,7 @@ def test_five_half_lives_after_a_flip_all_is_as_before(model, noise):
 
 @pytest.mark.parametrize("model", MODELS[2:3] + MODELS[4:], ids=repr)
 def test_a_column_that_got_stuck_means_no_more_than_before(model):
-    """Rounding makes its mean another number, which would be all that is left of it once the rest is forgotten."""
+    """By rounding, the mean of the column is another number. Once the rest is forgotten, only this would be left."""
     rng = np.random.default_rng(0)
     z, stuck = rng.normal(size=3000), np.full(3000, 0.1)
     stuck[0] = 0.0

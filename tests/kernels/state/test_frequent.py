@@ -243,7 +243,7 @@ def test_a_row_costs_its_entries_and_no_more():
 
 @BY_KERNEL
 def test_few_sparse_rows_are_predicted_by_the_columns_that_they_name(name):
-    """They have the same bits as with all weights, which are not computed for this."""
+    """Predictions have the same bits as with all weights, which are not computed for this."""
     X, z, weight = mixed_rows(120)
     wide = sparse.hstack([sparse.csr_array((120, 2000)), sparse.csr_array(X), sparse.csr_array((120, 2000))], "csr")
     model = learn(name, wide, z, weight)
@@ -269,7 +269,7 @@ def test_all_weights_are_made_once_looking_some_up_has_taken_as_long():
 
 
 def test_features_are_counted_whatever_the_weight_of_the_rows(rng):
-    """Weights of rows do not add up to so much, but a saved model may have been changed."""
+    """Weights of rows do not add up to 1e308, but a saved model may have been changed."""
     X = sparse.csr_array((np.arange(40).reshape(4, 10) % 3 > 0).astype(float))
     model = ScaleInvariantRegressor().partial_fit(X, np.arange(4.0))
     model._state.t, model._state.frequent = 1e308, None

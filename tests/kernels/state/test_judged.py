@@ -94,7 +94,7 @@ def test_both_are_trusted_by_what_they_have_lost(rng, kind, loss, kernel):
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_latest_weights_can_be_played_alone(rng, kind, kernel):
-    """Theorems are about them; the model goes on as if it had played both."""
+    """Theorems are about the latest weights; the model goes on as if it had played both."""
     X, y = rows_of(rng, "log_loss", 40)
     played = np.empty((40, 2))
     both, other = (make_state(3, kind, 2, judged=True, centred=True) for _ in range(2))

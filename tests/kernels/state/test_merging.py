@@ -46,7 +46,7 @@ def test_columns_that_few_rows_name_are_those_of_one_model(normalization, with_b
 @pytest.mark.parametrize("with_base", [False, True])
 @pytest.mark.parametrize("loss", ["squared_error", "poisson"])
 def test_targets_are_those_of_one_model(loss, with_base, rng):
-    """Only their growth differs: it is the mean of the models' growths, by rows and relative to the same mean."""
+    """Only the growth differs: it is the mean of that of the models, by rows and relative to the same mean."""
     X, y = rng.normal(size=(300, 2)), 3.0 + rng.poisson(np.linspace(0.5, 8.0, 300))
     base = NAGRegressor(loss).partial_fit(X[:30], y[:30]) if with_base else None
     start = 30 if with_base else 0

@@ -353,7 +353,7 @@ def test_whoever_reads_meanwhile_sees_the_model_before_the_call(rng, place, monk
 
 
 def test_what_was_before_each_call_can_be_made_again(rng, place, in_numpy):
-    """The same holds if gradients are lifted, which changes the whole store, or if later calls follow."""
+    """It can be made even if gradients are lifted, which changes the whole store, or if later calls follow."""
     place()
     X, y = text(rng)
     clf, _ = stream(NAGClassifier(), X[:40], y[:40])

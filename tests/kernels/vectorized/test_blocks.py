@@ -62,7 +62,7 @@ def test_no_sparse_row_depends_on_those_that_share_its_block(rng, normalization,
 
 
 def test_penalties_are_settled_before_columns_stop_to_be_frequent(rng):
-    """They are settled at a row with 0 there, by the scales so far, as if all columns were settled before each row."""
+    """Penalties are settled at the row with 0, by the scales so far, as if all columns were settled before each row."""
     X, y = rng.normal(size=(120, 6)), rng.choice([-1.0, 1.0], 120)
     X[30:, :3] = 0.0
     whole, by_row = (make_state(6, "auto", centred=True, l1=0.01) for _ in range(2))

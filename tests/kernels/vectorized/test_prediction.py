@@ -99,7 +99,7 @@ def test_wide_sparse_rows_are_predicted_by_the_columns_they_name(rng, rule):
 
 
 def test_a_part_that_is_wide_itself_knows_its_own_frequent_columns(rng):
-    """If weights in raw units leave the range of doubles, its rows are predicted by parts of the part."""
+    """If weights in raw units leave the range of doubles, rows of the part are predicted by parts of the part."""
     d = 3000
     X = sparse.random_array((40, d), density=0.5, rng=rng, format="csr")
     X.data[:] = rng.normal(size=X.nnz)
@@ -112,7 +112,7 @@ def test_a_part_that_is_wide_itself_knows_its_own_frequent_columns(rng):
 
 
 def test_no_bit_depends_on_what_was_predicted_before(rng):
-    """Weights may be those of all columns or of those that rows name, even if digits are lost in raw units."""
+    """Weights of all columns and of those that rows name give the same bits, even if digits are lost in raw units."""
     X = np.zeros((20, 60))
     X[:, 1:59:9] = rng.normal(size=(20, 7)) * [1.0, 100.0, 1000.0, 1e-3, 1.0, 1.0, 1.0]
     X[:, 28] += 1e6
