@@ -1,8 +1,8 @@
-"""Accuracy of one pass with each loss for classes that is of use where no probabilities are needed.
+"""Accuracy of one pass with each loss for classes that is useful if no probabilities are needed.
 
     python -m benchmarks.accuracy_by_loss [--data-dir FOLDER] [--output FILE.csv] [--quick]
 
-On a quarter of at most 20,000 rows, means over five splits.
+Accuracies are means over five splits, on a quarter of at most 20,000 rows.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ LOSSES = ("log_loss", "hinge", "squared_hinge", "modified_huber")
 
 
 def measure(X, y):
-    """Mean accuracy with each loss."""
+    """Return the mean accuracy with each loss."""
     found = {loss: [] for loss in LOSSES}
     for seed in range(SPLITS):
         rows = np.random.default_rng(seed).permutation(len(y))[:MOST]

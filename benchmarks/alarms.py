@@ -1,12 +1,13 @@
-"""Alarms when a stream changes: LossAlarm beside River's ADWIN, on the same errors of the same learner.
+"""Alarms when a stream changes: LossAlarm compared with River's ADWIN, on the same errors of the same learner.
 
     python -m benchmarks.alarms [--data-dir FOLDER] [--output FILE.csv] [--quick]
 
-Errors are those of NAGClassifier(), which never forgets, on rows before it learns them; or made up, 0 and 1 with a
-chance that rises in the middle, or does not. Both alarms take the same ones, `SEEDS` streams each. "delay" is the
-median number of rows from the change to the first alarm, "missed" how many streams had none, "false" the number of
-alarms before the change in 10,000 rows. LossAlarm has the rates 1e-4 and 1e-3, ADWIN its default ``delta``, .002, and
-1e-4. ADWIN also tells when errors become fewer; such alarms are not counted. It is left out where River is missing.
+Errors are those of NAGClassifier(), which never forgets, on rows before it learns them. Others are made up: 0 and 1,
+with a probability that rises in the middle, or does not. Both alarms get the same errors, from `SEEDS` streams each.
+"delay" is the median number of rows from the change to the first alarm, "missed" the number of streams without an
+alarm, and "false" the number of alarms before the change in 10,000 rows. LossAlarm has the rates 1e-4 and 1e-3, ADWIN
+its default ``delta``, .002, and 1e-4. ADWIN also signals when errors become fewer; such alarms are not counted. It is
+left out if River is not installed.
 """
 
 import importlib.util
@@ -24,7 +25,7 @@ CHANCES = {"never": (0.2, 0.2), ".05 to .15": (0.05, 0.15), ".05 to .5": (0.05, 
 
 
 def made_up(n):
-    """Names, errors of many streams and the row of the change; None where nothing changes."""
+    """Yield names, errors of many streams and the row of the change; None if nothing changes."""
     for name, (before, after) in CHANCES.items():
         for seed in range(SEEDS):
             chance = np.where(np.arange(2 * n) < n, before, after)
@@ -47,12 +48,12 @@ def made_up(n):
 
 
 def by_ours(rate):
-    """A function from errors to the rows of alarms."""
+    """Return a function from errors to the rows of alarms."""
     return lambda errors: LossAlarm(rate).update(errors)
 
 
 def by_adwin(delta):
-    """The same by ADWIN."""
+    """Return such a function for ADWIN."""
     from river.drift import ADWIN
 
     def alarms(errors):

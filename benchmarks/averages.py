@@ -1,10 +1,10 @@
-"""Predictions after one pass: by the latest weights, by their average, and as ``average="auto"`` trusts the two.
+"""Predictions after one pass: with the latest weights, with their average, and with ``average="auto"``.
 
     python -m benchmarks.averages [--data-dir FOLDER] [--learner ScInOL] [--output FILE.csv] [--quick]
 
-Scores are accuracies, or R^2 for regression, on a quarter of at most 20,000 rows, means over five splits; losses are
-log losses and squared errors relative to those of the mean. Electricity is learnt in the order of time, and judged by
-the predictions made before each row.
+Scores are accuracies, or R^2 for regression, on a quarter of at most 20,000 rows; losses are log losses, and squared
+errors relative to those of the mean. Both are means over five splits. Electricity is learnt in time order, and judged
+by the predictions made before each row.
 """
 
 import warnings
@@ -28,14 +28,14 @@ LEARNERS = {  # for classes, and for regression
 
 
 def electricity(folder):
-    """Electricity, 45,312 half hours in order, the numbers alone, 2 classes."""
+    """Return electricity: 45,312 half hours in time order, only the numbers, 2 classes."""
     data = pd.read_csv(file_in(folder, "electricity.csv.gz"))
     y = data.pop(data.columns[-1]).to_numpy()
     return data.select_dtypes("number").to_numpy(dtype=float), y, False
 
 
 def measure(learners, X, y, regression):
-    """Mean score and loss after one pass, for each way."""
+    """Return the mean score and loss after one pass, for each way."""
     make, found = learners[regression], {way: [] for way in WAYS}
     for seed in range(SPLITS):
         rows = np.random.default_rng(seed).permutation(len(y))[:MOST]
@@ -48,7 +48,7 @@ def measure(learners, X, y, regression):
 
 
 def in_order(learners, X, y, _):
-    """Progressive accuracy and log loss, for each way."""
+    """Return the progressive accuracy and log loss, for each way."""
     found = {}
     for way, average in WAYS.items():
         result = progressive_validation(learners[0](average=average), X, y, scoring=["accuracy", "neg_log_loss"])
@@ -64,7 +64,7 @@ def main():
     if args.learner not in (None, *LEARNERS):
         raise SystemExit(f"--learner must be one of {', '.join(LEARNERS)}; got {args.learner}")
     learners = LEARNERS[args.learner or "NAG"]
-    warnings.simplefilter("ignore", UserWarning)  # of bins without rows
+    warnings.simplefilter("ignore", UserWarning)  # about bins without rows
     bundled = args.quick or args.data_dir is None
     sets = {**BUNDLED, **MADE} if bundled else {**BUNDLED, **MADE, **LOADED, "electricity in order": electricity}
     print(f"{'':22s}" + "".join(f"{way:>18s}" for way in WAYS))

@@ -1,20 +1,21 @@
-"""Lines, products, curves, cells and all mixed, in one pass over raw rows, beside boosted trees, which see all at once.
+"""Lines, products, curves, cells and their mixture in one pass over raw rows, compared with boosted trees on all rows.
 
     python -m benchmarks.beyond_lines [--data-dir FOLDER] [--output FOLDER] [--quick]
 
 Five tables, written to ``--output`` as CSV files:
 
-* ``beyond_lines.csv``: accuracy or R^2 on a quarter of the rows that is held out; means over five splits of 20,000 rows
-  at most. ``way`` is how much of the way from lines to boosted trees the mixture goes, where these are ahead by more
-  than .005. ``fit`` is the mixture after `fit`, which finds out how many passes help.
+* ``beyond_lines.csv``: accuracy or R^2 on a held-out quarter of the rows; means over five splits of 20,000 rows at
+  most. ``way`` is how far the mixture gets from lines (0) to boosted trees (1), if these are ahead by more than .005.
+  ``fit`` is the mixture after `fit`, which finds out how many passes help.
 * ``beyond_lines_log_losses.csv``: the log losses of classifiers on the same rows;
-* ``beyond_lines_times.csv``: microseconds of processor time a row of that pass, transformers included, beside ``fit``
-  of boosted trees; medians of the splits. Set OMP_NUM_THREADS=1, as threads of boosted trees that wait count, too.
+* ``beyond_lines_times.csv``: microseconds of processor time per row of that pass, including transformers, and of
+  ``fit`` of boosted trees; medians over the splits. Set OMP_NUM_THREADS=1, because waiting threads of boosted trees
+  count, too.
 * ``beyond_lines_maps.csv``: the same scores of regressors after increasing maps of all columns;
-* ``beyond_lines_growth.csv``: microseconds a row to transform and learn Friedman's function, and the memory of the
+* ``beyond_lines_growth.csv``: microseconds per row to transform and learn Friedman's function, and the memory of the
   pickled pipeline, by rows, columns, trees and depth.
 
-Without ``--data-dir`` there are the sets of scikit-learn, Friedman's function, and another of normal columns alone.
+Without ``--data-dir``, the data are the sets of scikit-learn, Friedman's function, and a function of normal columns.
 """
 
 import pickle
@@ -35,17 +36,19 @@ from .options import load_each
 
 MOST_ROWS = 20_000
 BATCH = 1000
-FEWEST = 5  # rows to learn of a class; boosted trees need some
-SAME = 0.005  # by which scores differ that are as good
+FEWEST = 5  # rows of a class to learn; boosted trees need some
+SAME = 0.005  # scores that differ by no more count as equal
 
 
 def friedman(n_rows, n_columns=10):
-    """Friedman's function, of which half of the columns matter."""
+    """Return rows and targets of Friedman's function; five of its columns matter."""
     return make_friedman1(n_rows, n_columns, noise=1.0, random_state=0)
 
 
 def long_tails(n_rows):
-    """A wave, a square and a product of normal columns, and noise of a tenth of their standard deviation."""
+    """Return rows and targets: a wave, a square and a product of normal columns, and noise of a tenth of their
+    deviation.
+    """
     random = np.random.default_rng(0)
     X = random.normal(size=(n_rows, 6))
     y = np.sin(3.0 * X[:, 0]) + X[:, 1] ** 2 + X[:, 2] * X[:, 3]
@@ -53,7 +56,7 @@ def long_tails(n_rows):
 
 
 def learners(is_regression, seed):
-    """Learners by name; boosted trees come last."""
+    """Return learners by name; boosted trees come last."""
     line = NAGRegressor if is_regression else NAGClassifier
     mixed = NAGCellsRegressor if is_regression else NAGCellsClassifier
     boosted = HistGradientBoostingRegressor if is_regression else HistGradientBoostingClassifier
@@ -69,7 +72,7 @@ def learners(is_regression, seed):
 
 
 def learn(learner, X, y, classes, streams=True):
-    """Learn the rows, in batches where the learner can; return the microseconds of the processor that a row took."""
+    """Learn the rows, in batches if the learner can; return microseconds of processor time per row."""
     start = time.process_time()
     if streams and hasattr(learner, "partial_fit"):
         for i in range(0, len(y), BATCH):
@@ -81,7 +84,9 @@ def learn(learner, X, y, classes, streams=True):
 
 
 def splits(X, y, is_regression, n):
-    """Yield rows to learn and rows held out, of as many rows as are taken; none of classes with few rows to learn."""
+    """Yield a seed, and rows to learn and to hold out, of `MOST_ROWS` at most; classes with few rows to learn are left
+    out.
+    """
     for seed in range(n):
         rows = np.random.default_rng(seed).permutation(len(y))[:MOST_ROWS]
         held_out, learnt = np.split(rows, [len(rows) // 4])
@@ -92,7 +97,7 @@ def splits(X, y, is_regression, n):
 
 
 def measure(X, y, is_regression, n_splits):
-    """Scores, log losses and microseconds a row of each learner, for each split."""
+    """Return scores, log losses and microseconds per row of each learner, for each split."""
     found = []
     for seed, X_train, X_test, y_train, y_test in splits(X, y, is_regression, n_splits):
         classes = None if is_regression else np.unique(y_train)
@@ -104,12 +109,12 @@ def measure(X, y, is_regression, n_splits):
 
 
 def logarithms(X):
-    """Logarithms of columns, from their least value on."""
+    """Return the logarithms of columns, from their least value on."""
     return np.log1p(X - X.min(axis=0))
 
 
 def ranks(X):
-    """Places in the order of each column; the same for the same values."""
+    """Return the ranks within each column; equal values have equal ranks."""
     return np.stack([np.unique(x, return_inverse=True)[1] for x in X.T], axis=1).astype(float)
 
 
@@ -117,7 +122,7 @@ MAPS = {"as they are": np.asarray, "cubes": lambda X: X**3, "logarithms": logari
 
 
 def mapped(name, X, y, n_splits):
-    """Mean scores of the learners but boosted trees, for each map of the columns."""
+    """Yield mean scores of the learners in one pass, for each map of the columns."""
     for kind, change in MAPS.items():
         scores = {}
         for seed, X_train, X_test, y_train, y_test in splits(change(X), y, True, n_splits):
@@ -129,7 +134,7 @@ def mapped(name, X, y, n_splits):
 
 
 def growth(quick):
-    """Microseconds a row and megabytes of a pipeline of cells, one thing changed at a time."""
+    """Return microseconds per row and megabytes of a pipeline of cells, with one thing changed at a time."""
     base = {"rows": 10_000, "columns": 10, "trees": 300, "depth": 7}
     tried = [
         base,
@@ -156,7 +161,7 @@ def growth(quick):
 
 
 def of_many_classes(n_classes, n_rows, seed):
-    """Log losses of ``fit``, of the mixture and of lines alone, where lines are right."""
+    """Return the log losses after ``fit`` of the mixture and of lines alone, for classes that lines describe."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n_rows + 3000, 5))
     y = (3.0 * X @ rng.normal(size=(5, n_classes)) + rng.gumbel(size=(len(X), n_classes))).argmax(axis=1)

@@ -2,10 +2,11 @@
 
     python -m benchmarks.calibration [--data-dir FOLDER] [--output FILE.csv] [--quick]
 
-Judged on 30 % of at most 40,000 rows, after the others, or the first 400 of these (``few rows``). The error is the
-mean, over 15 bins of the probability of the most probable class, of the difference between this probability and how
-often it is right. ``sets`` is how often sets of coverage 0.9 hold the class, and how many classes they have.
-Electricity comes in the order of time, and is judged by the predictions made before each row, by log loss alone.
+Models are judged on 30 % of at most 40,000 rows, after learning the others, or the first 400 of these (``few rows``).
+The error is the mean, over 15 bins of the probability of the most probable class, of the difference between this
+probability and how often this class is right. ``sets`` is how often sets with coverage 0.9 contain the class, and
+``classes`` how many classes they contain. Electricity comes in time order, and is judged by the predictions made
+before each row, by log loss alone.
 """
 
 import warnings
@@ -25,7 +26,7 @@ from .passes import film
 
 
 def few_yes(folder):
-    """Bank, 11,600 rows, 3 % of them of the class "yes": every fourth of these."""
+    """Return Bank, 11,600 rows, 3 % of them of the class "yes": every fourth of these."""
     X, y, regression = bank_one_hot(folder)
     rare = y == min(np.unique(y), key=lambda label: (y == label).sum())
     kept = np.flatnonzero(~rare | (np.cumsum(rare) % 4 == 0))
@@ -52,14 +53,14 @@ MOST, BINS, SHORT, FEW = 40_000, 15, 8_400, 400
 
 
 def calibration_error(p, is_right):
-    """Expected calibration error of the most probable class."""
+    """Return the expected calibration error of the most probable class."""
     top = p.max(axis=1)
     place = np.minimum((top * BINS).astype(int), BINS - 1)
     return sum(abs((top - is_right)[place == k].sum()) for k in range(BINS)) / len(top)
 
 
 def judged(clf, X, y):
-    """Log loss and calibration error; NaN without probabilities."""
+    """Return log loss and calibration error; NaN without probabilities."""
     if not hasattr(clf, "predict_proba"):
         return np.nan, np.nan
     p = clf.predict_proba(X)
@@ -67,7 +68,7 @@ def judged(clf, X, y):
 
 
 def ways(loss, n_rows):
-    """How so many rows are learnt."""
+    """Yield the ways in which so many rows are learnt."""
     if loss in ("log_loss", "hinge") and n_rows < SHORT:
         yield "fit"
     yield "one pass"
@@ -76,7 +77,7 @@ def ways(loss, n_rows):
 
 
 def in_order(name, X, y):
-    """Lines of the table for rows in the order of time."""
+    """Return lines of the table for rows in time order."""
     lines = []
     for loss in LOSSES:
         line = {"data": name, "loss": loss, "way": "in order"}

@@ -1,27 +1,27 @@
-"""What it does to clip predictions to the range of the targets so far.
+"""The effect of clipping predictions to the range of the targets so far.
 
     python -m benchmarks.clip [--data-dir FOLDER] [--output FOLDER] [--quick]
 
-Each regressor, with default parameters but for those in its name, learns the rows in one pass, in raw units, with
-``clip=None`` and with ``clip="targets"``; ``range alone`` are predictions of the latter held within the range of the
-targets, without the margin for growth. R^2 on held-out rows (30 %), and progressive R^2 over the rows learnt, each the
-median of five shuffles but for the last two cases:
+Each regressor, with default parameters except those in its name, learns the rows in one pass, in raw units, with
+``clip=None`` and with ``clip="targets"``. ``range alone`` are predictions of the latter that are clipped to the range
+of the targets, without the margin for growth. Scores are R^2 on held-out rows (30 %), and progressive R^2 over the
+rows learnt. They are medians of five shuffles, except in the last two cases:
 
 * ``as it is``: the data as they are;
 * ``outliers learnt``: in 0.1 % of the rows that are learnt, a feature is 1,000 times as large;
 * ``outliers met``: the same in 0.1 % of the held-out rows, too;
 * ``in order``: rows in the order of the file, the last 30 % held out; those of bike sharing are hours of two years;
-* ``growth``: the same, with the place in the file as a feature, and targets to which three standard deviations of them
-  are added by the end, in proportion to that feature.
+* ``growth``: the same, with the position in the file as a feature, and with targets to which three of their standard
+  deviations are added by the end, in proportion to that feature.
 
-Without ``--data-dir`` only the diabetes data of scikit-learn are used.
+Without ``--data-dir``, only the diabetes data of scikit-learn are used.
 
 A second table has forecasts: twelve made-up monthly series of 144 rows that grow or fall, each drawn five times, judged
-by ``cross_val_score`` with ``TimeSeriesSplit()``, beside ``LinearRegression``. Features are the month's number or its
-year, with twelve columns of 0 and 1 for its name or waves of a year, and values of 1, 2 and 12 months before. R^2 are
-means over draws; ``least difference`` is the least one among the draws, with ``clip="targets"``, less that of
-``LinearRegression``. The random walk differs most from draw to draw, so a third table has 50 draws of it: R^2 less that
-of ``LinearRegression``, the mean and the median over draws, and the tenth that is worst.
+like ``cross_val_score`` with ``TimeSeriesSplit()``, and compared with ``LinearRegression``. Features are the number of
+the month or its year, twelve columns of 0 and 1 for its name or waves of a year, and values of 1, 2 and 12 months
+before. R^2 are means over draws. ``least difference`` is the smallest difference among the draws, of ``clip="targets"``
+minus ``LinearRegression``. The random walk varies most between draws, so a third table has 50 draws of it: R^2 minus
+that of ``LinearRegression``, the mean and the median over draws, and the worst tenth.
 """
 
 import itertools
@@ -70,7 +70,7 @@ SERIES = (
 
 
 def monthly(shape, n_rows, rng):
-    """Targets of so many months."""
+    """Return targets of so many months."""
     t = np.arange(n_rows)
     first, second = rng.uniform(0.0, 2.0 * np.pi, 2)
     seasons = np.sin(np.pi * t / 6.0 + first) + 0.5 * np.sin(np.pi * t / 3.0 + second)
@@ -87,7 +87,7 @@ def monthly(shape, n_rows, rng):
 
 
 def features(y, names):
-    """Rows for the targets of months, and the targets; without the first year, where values of before are features."""
+    """Return rows for the targets of months, and the targets, without the first year if earlier values are features."""
     t, names = np.arange(len(y)), names.split(", ")
     columns = {
         "month": [t],
@@ -101,7 +101,7 @@ def features(y, names):
 
 
 def forecasts(draws, lengths=(144,)):
-    """R^2 of forecasts of each series."""
+    """Return R^2 of forecasts of each series."""
     rows = []
     for n_rows, draw, (number, (shape, names)) in itertools.product(lengths, draws, enumerate(SERIES)):
         X, y = features(monthly(shape, n_rows, np.random.default_rng([draw, number])), names)
@@ -116,7 +116,7 @@ def forecasts(draws, lengths=(144,)):
 
 
 def random_walks(draws):
-    """R^2 of forecasts of the random walk, less that of `LinearRegression`, over many draws."""
+    """Return R^2 of forecasts of the random walk, minus that of `LinearRegression`, over many draws."""
     rows = []
     for draw in draws:
         X, y = features(monthly(SERIES[-1][0], 144, np.random.default_rng([draw, len(SERIES) - 1])), SERIES[-1][1])
@@ -133,7 +133,8 @@ def random_walks(draws):
 
 
 def _forecast(learner, X, y, learnt, met):
-    """R^2 of rows met, with ``clip=None``, within the range of the targets alone, and with ``clip="targets"``."""
+    """Return R^2 of rows met: with ``clip=None``, within the range of the targets alone, and with ``clip="targets"``.
+    """
     free, model = (
         clone(learner).set_params(clip=clip, random_state=0).fit(X[learnt], y[learnt]) for clip in (None, "targets")
     )
@@ -142,7 +143,7 @@ def _forecast(learner, X, y, learnt, met):
 
 
 def slip(X, rng, share=1e-3):
-    """Multiply one feature by 1,000 in a share of the rows, in one at least."""
+    """Multiply one feature by 1,000 in a share of the rows, at least in one."""
     X = X.copy()
     rows = rng.choice(len(X), max(1, int(share * len(X))), replace=False)
     X[rows, rng.integers(0, X.shape[1], len(rows))] *= 1e3
@@ -166,7 +167,7 @@ def cases(X, y, seeds):
 
 
 def measure(X, y, seeds):
-    """Medians over shuffles, for each case, learner and ``clip``."""
+    """Return medians over shuffles, for each case, learner and ``clip``."""
     rows = []
     for case, X_train, X_test, y_train, y_test in cases(X, y, seeds):
         for name, learner in LEARNERS.items():

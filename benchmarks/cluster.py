@@ -1,14 +1,14 @@
-"""Throughput of two processes on a local Dask cluster beside one process, and the bits after workers are killed.
+"""Throughput of two processes on a local Dask cluster, compared with one process, and the bits after workers are killed.
 
-Rows (normal features, of which the target is a noisy sign) are made in the tasks that learn them, in both ways by the
-same function, in batches that stay in a processor's cache, and one process learns them all as one model. So what is
-compared is all that a cluster adds: copies of models, messages, merges, and the first run of rows, which is learnt
+Rows (normal features, whose noisy sign is the target) are made in the tasks that learn them, by the same function in
+both settings, in batches that stay in a processor's cache. One process learns all of them as one model. So the
+comparison shows all that a cluster adds: copies of models, messages, merges, and the first run of rows, which is learnt
 while the others wait. On a machine with other work, look at processor time instead: of each worker, and of the one
-process. Processes are warm: all have learnt some rows before. ``--kills`` trains as often with a worker that is killed
-at some time, and compares bits.
+process. Processes are warm: all have learnt some rows before. ``--kills`` sets how many more runs to make, in each of
+which a worker is killed at some time, and compares bits.
 
-By ``MALLOC_TRIM_THRESHOLD_`` Dask lets its workers give back memory at once, so that the arrays of every task are new
-pages, which the kernel has to clear. Here workers keep up to 1 GB; ``--as-dask-has-it`` leaves that to Dask.
+Dask sets ``MALLOC_TRIM_THRESHOLD_`` so that its workers return memory at once. Then the arrays of every task are new
+pages, which the operating system has to clear. Here workers keep up to 1 GB; ``--as-dask-has-it`` leaves that to Dask.
 
     python -m benchmarks.cluster --rows 20000000
     python -m benchmarks.cluster --rows 2000000 --kills 5
@@ -29,12 +29,12 @@ from sklearn_nag.dask import fit
 from .options import parser_of
 
 COLUMNS, CLASSES = 50, [0, 1]
-KEEP = {"MALLOC_TRIM_THRESHOLD_": 2**30, "MALLOC_MMAP_THRESHOLD_": 2**30}  # bytes; read by glibc alone
+KEEP = {"MALLOC_TRIM_THRESHOLD_": 2**30, "MALLOC_MMAP_THRESHOLD_": 2**30}  # bytes; only glibc reads these
 
 
 @dataclass
 class Part:
-    """Rows of a partition, made a batch at a time by who iterates over it."""
+    """Rows of a partition, made batch by batch while it is iterated."""
 
     number: int
     size: int
@@ -59,7 +59,7 @@ def alone(n_parts, size, batch):
 
 
 def on_cluster(options, n_parts, size, kill_after=None):
-    """Model, seconds, and whether a worker was killed meanwhile, of a run on two new processes."""
+    """Return the model, the seconds, and whether a worker was killed meanwhile, of a run on two new processes."""
     import dask
     import dask.bag as db
     from distributed import Client, LocalCluster
@@ -90,7 +90,7 @@ def on_cluster(options, n_parts, size, kill_after=None):
 
 
 def bits(model):
-    """All weights of a model, and its loss."""
+    """Return all weights of a model, and its loss, as bytes."""
     return np.concatenate([model.coef_.ravel(), model.intercept_, [model.progressive_loss_]]).tobytes()
 
 

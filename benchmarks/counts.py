@@ -1,10 +1,10 @@
-"""Counts and amounts beside scikit-learn's generalised linear models, on raw and on scaled columns.
+"""Counts and amounts compared with scikit-learn's generalised linear models, on raw and on scaled columns.
 
     python -m benchmarks.counts [--data-dir FOLDER] [--output FILE.csv] [--quick]
 
-Bike's counts by the hour (UCI), and a made-up table of insurance claims in the manner of scikit-learn's example:
-claims by exposure (Poisson), amounts of claims (gamma) and pure premiums (Tweedie). ``theirs`` is PoissonRegressor,
-GammaRegressor or TweedieRegressor without a penalty.
+The data are hourly counts of bikes (UCI), and a made-up table of insurance claims in the style of scikit-learn's
+example: claims by exposure (Poisson), amounts of claims (gamma) and pure premiums (Tweedie). ``theirs`` is
+PoissonRegressor, GammaRegressor or TweedieRegressor without a penalty.
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ from .options import file_in, load_each
 
 
 def bike(folder):
-    """Rows, counts and weights of bike's hours; months, hours and weekdays as words."""
+    """Return rows, hourly counts of bikes and weights, with months, hours and weekdays as words."""
     table = pd.read_csv(file_in(folder, "bike-hour.csv.gz"))
     X = table.drop(columns=["instant", "dteday", "casual", "registered", "cnt"])
     X = pd.get_dummies(X, columns=["season", "mnth", "hr", "weekday", "weathersit"]).to_numpy(float)
@@ -28,7 +28,7 @@ def bike(folder):
 
 
 def insurance(n=50_000):
-    """Made-up drivers: rows, number of claims, their sum, and years at risk."""
+    """Return made-up drivers: rows, number of claims, their sum, and years at risk."""
     rng = np.random.default_rng(0)
     age, power, value = rng.uniform(18, 90, n), rng.integers(4, 16, n), np.exp(rng.normal(9.5, 0.6, n))
     density, exposure = np.exp(rng.normal(6, 2, n)), rng.uniform(0.05, 1.0, n)
@@ -40,7 +40,7 @@ def insurance(n=50_000):
 
 
 def made_up():
-    """Tasks of the insurance table: loss, its options, the peer and its options, rows, targets and weights."""
+    """Return tasks of the insurance table: loss, its options, the peer and its options, rows, targets and weights."""
     X, claims, amount, exposure = insurance()
     some = claims > 0
     power, link = {"power": 1.7}, {"power": 1.7, "link": "log"}

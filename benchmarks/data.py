@@ -1,4 +1,4 @@
-"""Data in raw units: files in a folder that the user names, and what ships with scikit-learn.
+"""Data in raw units: files in a folder that the user names, and sets that ship with scikit-learn.
 
 Each loader returns rows, targets and whether the task is regression. The files are those of the UCI repository
 (Statlog Shuttle, Bank Marketing, Census-Income KDD, Covertype, Bike Sharing, Abalone), California housing of StatLib,
@@ -21,9 +21,9 @@ from .options import file_in, new_file, new_folder, parser_of
 
 
 def parse(description, output, quick, **others):
-    """Command-line options of a table over these sets, with the help for ``--output``, ``--quick`` and others.
+    """Return command-line options of a table over these sets, with the help for ``--output``, ``--quick`` and others.
 
-    Where help begins with "folder", or "file" or "CSV file", the option names what is written to; else it is a word.
+    If a help begins with "folder", "file" or "CSV file", the option names what to write to; otherwise it is a word.
     """
     parser = parser_of(description)
     parser.add_argument("--data-dir", type=Path, help="folder with the files that benchmarks.data names")

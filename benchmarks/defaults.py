@@ -2,10 +2,10 @@
 
     python -m benchmarks.defaults [--data-dir FOLDER] [--output FILE.csv] [--quick]
 
-One line for each setting and number of passes, one column for each data set: accuracy or R^2 on 30 % held out, mean
-over shuffles (ten for small sets, two for others) of at most 60,000 rows, where an R^2 below -9 counts as -9. ``-``
-where a setting does not apply. The mixed frame holds numbers far from 0 beside 300 one-hot columns, in CSR; text is
-counts of words.
+The table has a line for each setting and number of passes, and a column for each data set. Scores are accuracy or R^2
+on 30 % held-out rows, means over shuffles (ten for small sets, two for others) of at most 60,000 rows; an R^2 below -9
+counts as -9. ``-`` means that a setting does not apply. The mixed frame has numbers far from 0 and 300 one-hot columns,
+in CSR; text is counts of words.
 """
 
 import warnings
@@ -42,7 +42,7 @@ SETTINGS = {
 
 
 def score(X, y, regression, setting, max_iter, shuffles):
-    """Mean score of a setting; NaN where it does not apply."""
+    """Return the mean score of a setting; NaN if it does not apply."""
     make = NAGRegressor if regression else NAGClassifier
     names = make().get_params()
     of_other_task = setting.get("loss") == ("hinge" if regression else "absolute_error")

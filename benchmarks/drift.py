@@ -1,28 +1,28 @@
-"""Streams that change their nature: progressive scores of several half-lives, and of half_life="auto", beside peers.
+"""Streams that change: progressive scores of several half-lives, and of half_life="auto", compared with peers.
 
     python -m benchmarks.drift [--data-dir FOLDER] [--output FILE.csv] [--quick]
 
 Each row is predicted before it is learnt, in the order of the stream; the first is not counted. Scores are accuracies,
-and R^2 for bikes. With ``--output drift.csv`` log losses go to ``drift_log_losses.csv``, microseconds a row to
-``drift_times.csv``, and the accuracy in each tenth of electricity to ``drift_curve.csv``. Our linear learners go
-through a stream in one call, as `progressive_validation` does it: scales and means know the features of a row when it
-is predicted. "row by row" is `predict`, for which they do not, then `partial_fit`. Curves and cells predict 100 rows,
-then learn them; SGD with a constant rate (.01 for bikes) and its scaler 20. All others predict and learn single rows.
+and R^2 for bikes. With ``--output drift.csv``, log losses go to ``drift_log_losses.csv``, microseconds per row to
+``drift_times.csv``, and the accuracy in each tenth of electricity to ``drift_curve.csv``. Our linear learners learn a
+stream in one call, as `progressive_validation` does: scales and means know the features of a row when it is predicted.
+"row by row" is `predict`, for which they do not, then `partial_fit`. Curves and cells predict 100 rows, then learn
+them; SGD with a constant rate (.01 for bikes) and its scaler do so with 20. All others predict and learn single rows.
 "no change" predicts the last label.
 
 Streams: a concept that flips four times; one that turns slowly; a third of the columns in other units from the middle
-on; electricity and bikes by the hour in the order of time; SEA, Agrawal, a hyperplane that turns and moving radial
-bases of River's generators, with fixed seeds; Bank and Shuttle shuffled, which do not change. ``-`` where a learner
-diverges or has no such number.
+on; electricity and hourly bikes in time order; SEA, Agrawal, a turning hyperplane and moving radial bases from River's
+generators, with fixed seeds; Bank and Shuttle shuffled, which do not change. ``-`` means that a learner diverges or has
+no such number.
 
-With ``--columns`` it measures instead what a row of 50 words costs by the number of columns, of which words fall as a
-power law: microseconds of processor time a row, in one call and by single rows, by a model that knows them.
+With ``--columns``, the script measures instead the cost of a row of 50 words, which follow a power law, by the number
+of columns: microseconds of processor time per row, in one call and by single rows, for a model that knows the words.
 
-With ``--late`` it measures what is left where a row is learnt only after so many later ones have been predicted, as
-where labels come late or forecasts are for days ahead: R^2 of bikes by the hour.
+With ``--late``, it measures what is left if a row is learnt only after so many later ones have been predicted, as when
+labels come late or forecasts are for days ahead: R^2 of hourly bikes.
 
-River's models, and its generators, are left out where it is not installed. Its linear models come behind its
-StandardScaler. Probabilities of what goes row by row, and no others, are held between 1e-6 and 1 for log losses.
+River's models and generators are left out if it is not installed. Its linear models come behind its StandardScaler.
+Only for models that go row by row, probabilities are clipped to between 1e-6 and 1 for log losses.
 """
 
 import importlib.util
@@ -54,12 +54,12 @@ DELAYS = 0, 1, 24, 168  # hours
 
 
 def labels(X, w, rng):
-    """Classes by a linear function and noise."""
+    """Return classes by a linear function and noise."""
     return (np.sum(X * w, axis=1) + rng.logistic(size=len(X)) > 0).astype(int)
 
 
 def made_up(n):
-    """Streams with a known change."""
+    """Yield streams with a known change."""
     rng = np.random.default_rng(0)
     X, w = rng.normal(size=(n, 10)), 2.0 * rng.normal(size=10)
     signs = np.where(np.arange(n) // (n // 5) % 2, -1.0, 1.0)
@@ -73,7 +73,7 @@ def made_up(n):
 
 
 def generated(n):
-    """Streams of River's generators."""
+    """Yield streams of River's generators."""
     from river.datasets import synth
 
     def concept(make, first, second):
@@ -93,14 +93,14 @@ def generated(n):
 
 
 def electricity(folder):
-    """Electricity, 45,312 half hours in order, 2 classes; 6 columns, without the date."""
+    """Return electricity: 45,312 half hours in time order, 2 classes; 6 columns, without the date."""
     data = pd.read_csv(file_in(folder, "electricity.csv.gz"))
     y = data.pop("class").to_numpy()
     return data.to_numpy(dtype=float), y, False
 
 
 def from_files(folder, n):
-    """Streams in the order of time, and shuffled ones."""
+    """Yield streams in time order, and shuffled ones."""
     sets = {"electricity": electricity, **{name: FILES[name] for name in ("bike sharing", "Bank", "Shuttle")}}
     for name, X, y, regression in load_each(sets, folder):
         if regression or name == "electricity":
@@ -111,12 +111,12 @@ def from_files(folder, n):
 
 
 class NoChange:
-    """The last label, as a peer of River's kind."""
+    """A peer with River's methods that predicts the last label."""
 
     last = 0
 
     def predict_one(self, row):
-        """The last label."""
+        """Return the last label."""
         return self.last
 
     def learn_one(self, row, target):
@@ -132,11 +132,11 @@ class RowByRow:
         self.options = {} if classes is None else {"classes": classes}
 
     def predict_one(self, row):
-        """What it predicts."""
+        """Return the prediction."""
         return self.model.predict([list(row.values())])[0]
 
     def predict_proba_one(self, row):
-        """Probabilities by class."""
+        """Return probabilities by class."""
         return dict(zip(self.classes.tolist(), self.model.predict_proba([list(row.values())])[0]))
 
     def learn_one(self, row, target):
@@ -145,7 +145,7 @@ class RowByRow:
 
 
 def peers(classes, have_river):
-    """Models by name that predict and learn single rows; ``classes`` is None for regression."""
+    """Yield models by name that predict and learn single rows; ``classes`` is None for regression."""
     learner = NAGRegressor if classes is None else NAGClassifier
     yield "half_life='auto', row by row", RowByRow(learner(half_life="auto"), classes)
     yield "no change", NoChange()
@@ -171,19 +171,20 @@ def peers(classes, have_river):
 
 
 def tenths(y):
-    """Numbers of rows after each tenth of a stream."""
+    """Return the numbers of rows after each tenth of a stream."""
     return np.floor(TENTHS * len(y)).astype(int)
 
 
 def within(scores, y):
-    """Means within each tenth of a stream, of ``scores`` that are means over the rows but the first up to its end."""
+    """Return means within each tenth of a stream, from ``scores``: means over all rows up to its end, except the first.
+    """
     return np.diff(scores * (tenths(y) - 1), prepend=0.0) / np.diff(tenths(y) - 1, prepend=0)
 
 
 def by_single_rows(model, X, y, classes):
-    """Score, log loss, microseconds a row and accuracies in tenths of a model of River's kind."""
+    """Return score, log loss, microseconds per row and accuracies in tenths, for a model with River's methods."""
     answers, losses = np.zeros(len(y)), np.full(len(y), np.nan)
-    # A classifier of two classes is asked for a boolean, as River has it.
+    # With two classes, River's classifiers take booleans.
     targets = y.astype(bool).tolist() if classes is not None and len(classes) == 2 and _of_river(model) else y.tolist()
     probable = classes is not None and hasattr(model, "predict_proba_one") and "ALMA" not in str(model)
     began = time.perf_counter()
@@ -212,23 +213,23 @@ def _of_river(model):
 
 
 def ours(model, X, y, classes):
-    """The same of a learner of this package, in one call."""
+    """Return the same for a learner of this package, in one call."""
     options = {} if classes is None else {"classes": classes}
-    progressive_validation(model, X[:200], y[:200], **options)  # which compiles
+    progressive_validation(model, X[:200], y[:200], **options)  # compiles
     result = progressive_validation(model, X, y, curve_at=tenths(y), **options)
     loss = np.nan if classes is None else result.loss
     return result.score, loss, result.fit_time / len(y) * 1e6, within(result.curve["score"], y)
 
 
 def scaled_sgd(X, y, classes):
-    """The same of SGDClassifier or SGDRegressor behind a scaler, 20 rows at a time."""
+    """Return the same for SGDClassifier or SGDRegressor behind a scaler, 20 rows at a time."""
     constant = {"learning_rate": "constant", "eta0": 0.01 if classes is None else 0.1, "random_state": 0}
     learner = SGDRegressor(**constant) if classes is None else SGDClassifier("log_loss", **constant)
     return by_batches(make_pipeline(StandardScaler(), learner), X, y, classes, 20)
 
 
 def by_batches(model, X, y, classes, batch_size):
-    """The same of a model that predicts a batch, then learns it; rows of the first are not counted."""
+    """Return the same for a model that predicts a batch, then learns it; rows of the first batch are not counted."""
     scoring = "r2" if classes is None else ["accuracy", "neg_log_loss"]
     options = {} if classes is None else {"classes": classes}
     try:
@@ -246,7 +247,7 @@ def by_batches(model, X, y, classes, batch_size):
 
 
 def measure_columns(n):
-    """What a row of words costs by the number of columns, and by half-life."""
+    """Return the cost of a row of words by the number of columns, and by half-life."""
     found = {}
     for d in (2**12, 2**16, 2**20):
         X, y = words(n, d, 50)
@@ -260,14 +261,14 @@ def measure_columns(n):
 
 
 def seconds_of(model, X, y):
-    """Processor time of a call."""
+    """Return the processor time of a call."""
     start = time.process_time()
     model.partial_fit(X, y)
     return time.process_time() - start
 
 
 def measure_late(X, y):
-    """Scores by how many rows later a row is learnt than it is predicted."""
+    """Return scores by how many rows later than its prediction a row is learnt."""
     table = {
         str(model): {
             f"{delay} later": progressive_validation(clone(model), X, y, scoring="r2", delay=delay).score

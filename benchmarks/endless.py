@@ -3,10 +3,10 @@
     python -m benchmarks.endless [--rows N] [--half-life ROWS] [--columns D]
 
 Rows are normal, in units from 1e-3 to 1e3, with logistic classes; each batch is predicted before it is learnt. The
-concept flips, all signs at once, 100,000 rows before the end. Printed are, for ten stretches of the same length, rows
-learnt a second, accuracy, and the largest number that rows are learnt by (sums of squares, in the units of columns);
-then the accuracy before the flip, on the first 10,000 rows after it, on the next, and at the end. Beside it runs the
-same learner without a half-life.
+concept flips, all signs at once, 100,000 rows before the end. For ten stretches of equal length, the script prints rows
+learnt per second, accuracy, and the largest number with which rows are learnt (sums of squares, in the units of
+columns). Then it prints the accuracy before the flip, on the first 10,000 rows after it, on the next 10,000, and at the
+end. The same learner without a half-life runs alongside.
 """
 
 import time
@@ -21,7 +21,9 @@ BATCH, LAST = 100_000, 10_000
 
 
 def largest_number(model):
-    """The largest size of a number that rows are learnt by: sums over columns, in their units, and the clocks."""
+    """Return the largest size of a number with which rows are learnt: sums over columns, in their units, and the
+    clocks.
+    """
     state = model._state
     kept = [state.columns.table.ravel(), [state.t, state.N]]
     return float(np.abs(np.concatenate(kept)).max())
@@ -52,7 +54,7 @@ def main():
     seconds, right = dict.fromkeys(models, 0.0), {h: [] for h in models}
     for model in models.values():
         X, y = batch(10, 1.0)
-        learn(model.partial_fit(X, y, classes=[0, 1]), X, y)  # which compiles
+        learn(model.partial_fit(X, y, classes=[0, 1]), X, y)  # compiles
     for i in range(n_batches):
         X, y = batch(BATCH, 1.0)
         for h, model in models.items():

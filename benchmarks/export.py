@@ -2,11 +2,11 @@
 
     python -m benchmarks.export [--data-dir FOLDER] [--output FILE] [--quick]
 
-Models with default parameters are fitted on raw rows, and predict the rows that they were fitted on. Differences are
-the largest over rows and classes: of probabilities, or of predictions in standard deviations of the target. ``ONNX
-float32`` takes rows rounded to float32. ``stock`` is what skl2onnx's own converter of linear classifiers makes of our
-classifier: ``multi_class="multinomial"`` makes it take a softmax of two decision values, though here two classes have
-one. Without ``--data-dir`` only what ships with scikit-learn is used.
+Models with default parameters are fitted on raw rows, and predict the same rows. Differences are the largest over rows
+and classes: of probabilities, or of predictions in standard deviations of the target. ``ONNX float32`` takes rows
+rounded to float32. ``stock`` is what skl2onnx's own converter of linear classifiers makes of our classifier: because of
+``multi_class="multinomial"``, it takes a softmax of two decision values, though here two classes have one. Without
+``--data-dir``, only data that ship with scikit-learn are used.
 """
 
 import warnings
@@ -29,7 +29,7 @@ from .options import load_each
 
 
 def bundled():
-    """Sets that ship with scikit-learn: name, rows, targets."""
+    """Yield sets that ship with scikit-learn: name, rows, targets."""
     X, y = load_breast_cancer(return_X_y=True)
     yield "breast cancer, 2 classes", X, y
     distant = X.copy()
@@ -44,7 +44,7 @@ def bundled():
 
 
 def in_folder(folder):
-    """Sets in a folder: name, rows, targets."""
+    """Yield sets in a folder: name, rows, targets."""
     sets = {"Bank, 2 classes": bank, "Shuttle, 7 classes": shuttle, "California housing": california}
     for name, X, y, regression in load_each(sets, folder):
         if regression:
@@ -55,13 +55,13 @@ def in_folder(folder):
 
 
 def run(graph, X):
-    """The last output of a graph: probabilities or predictions."""
+    """Return the last output of a graph: probabilities or predictions."""
     session = onnxruntime.InferenceSession(graph.SerializeToString(), providers=["CPUExecutionProvider"])
     return session.run(None, {"X": X})[-1]
 
 
 def stock(clf, X):
-    """What skl2onnx's own linear converter makes of a classifier of ours."""
+    """Return what skl2onnx's own linear converter makes of our classifier."""
     skl2onnx.update_registered_converter(
         NAGClassifier,
         "StockLinearClassifier",
@@ -74,7 +74,7 @@ def stock(clf, X):
 
 
 def differences(X, y, max_iter):
-    """One row of the table."""
+    """Return one row of the table."""
     regression = y.dtype.kind == "f"
     model = (NAGRegressor if regression else NAGClassifier)(random_state=0, max_iter=max_iter).fit(X, y)
     ours = model.predict(X).reshape(len(X), -1) if regression else model.predict_proba(X)

@@ -1,9 +1,9 @@
-"""What `fit` makes of very few rows: log losses of one pass, of passes until the loss settles, and of as many as help.
+"""`fit` on very few rows: log losses after one pass, after passes until the loss settles, and after as many as help.
 
     python -m benchmarks.few_rows [--quick]
 
-Means over ten draws of so many rows, from sets that ship with scikit-learn and from made-up ones: normal columns, and
-two classes by a logistic model whose logits have a standard deviation of ``signal``.
+Losses are means over ten draws of so many rows, from sets that ship with scikit-learn and from made-up ones: normal
+columns, and two classes by a logistic model whose logits have a standard deviation of ``signal``.
 """
 
 import argparse
@@ -24,7 +24,7 @@ RATES = (1.0, "auto")
 
 
 def made(signal, n_rows, n_columns, seed):
-    """Rows and classes: those to learn come first."""
+    """Return rows and classes; those to learn come first."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n_rows + N_TEST, n_columns))
     weights = signal / np.sqrt(n_columns) * rng.normal(size=n_columns)
@@ -32,14 +32,15 @@ def made(signal, n_rows, n_columns, seed):
 
 
 def drawn(load, seed):
-    """Like `made`, of a set that is there."""
+    """Return what `made` returns, from a set that exists."""
     X, y = load(return_X_y=True)
     rows = np.random.default_rng(seed).permutation(len(y))
     return X[rows], y[rows]
 
 
 def losses(X, y, n_rows):
-    """Log loss of the rows after the first ones, of each rate and way; classes that were not there do not count."""
+    """Return the log loss of the rows after the first ones, for each rate and way; rows of unseen classes do not count.
+    """
     found = []
     for eta0 in RATES:
         for options in WAYS.values():

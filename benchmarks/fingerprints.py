@@ -1,13 +1,14 @@
-"""Fingerprints of models, to see what a change of the code changes in what they predict.
+"""Fingerprints of models, to see what a change of the code changes in predictions.
 
     python -m benchmarks.fingerprints before.npz                # on the old commit
     python -m benchmarks.fingerprints after.npz
     python -m benchmarks.fingerprints --compare before.npz after.npz
 
-Models of every family, by many rules and losses, learn rows of several kinds in several calls, on both backends. Kept
-are the predictions before each call and after the last, ``coef_``, ``intercept_`` and the losses, by what estimators
-make public alone, so that two commits can be compared whatever their states look like. For each case the comparison
-shows the largest difference, over the largest number of the array; it fails where one is above ``--tolerance``.
+Models of every family, with many rules and losses, learn rows of several kinds in several calls, on both backends. The
+file keeps the predictions before each call and after the last, ``coef_``, ``intercept_`` and the losses. It uses only
+what estimators make public, so two commits can be compared whatever their states look like. For each case, the
+comparison shows the largest difference divided by the largest number of the array; it fails if one is above
+``--tolerance``.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from sklearn_nag.constraints import L2Ball, Simplex, WeightedL1Ball
 
 from .options import new_file, parser_of
 
-CUTS = (0, 1, 60, 61, 150, 200)  # rows of each call
+CUTS = (0, 1, 60, 61, 150, 200)  # rows at which calls begin and end
 PRINTED = {"centering": False, "importance_aware": False, "average": False}
 SIMPLEX = {**PRINTED, "constraint": Simplex(), "normalization": None, "adaptive": False, "eta0": 1e-12}
 FIXED = {**SIMPLEX, "target_normalization": None}
@@ -120,7 +121,7 @@ LEARNERS = {
 
 
 def mixed(rng, n=200, d=9):
-    """Rows of many sizes, some of which grow late by far; one column is 1 or 0, one far from 0."""
+    """Return rows of many sizes, some of which grow late and by far; one column is 1 or 0, one is far from 0."""
     X = rng.normal(size=(n, d)) * 10.0 ** rng.integers(-3, 4, d) * (rng.random((n, d)) < 0.6)
     X[:, 0] *= 1.0 + 1e30 * (np.arange(n) > n // 2)
     X[:, 3] = X[:, 3] != 0
@@ -129,7 +130,7 @@ def mixed(rng, n=200, d=9):
 
 
 def in_turns(rng, n=200, d=9):
-    """Columns that are frequent and rare in turns, each at other times; one grows again and again."""
+    """Return columns that are frequent and rare in turns, each at other times; one grows again and again."""
     often = ((np.arange(n)[:, None] // (10 + 5 * np.arange(d))) + np.arange(d)) % 2
     X = rng.normal(3.0, 1.0, size=(n, d)) * (rng.random((n, d)) < np.where(often, 0.95, 0.1))
     X[:, 1] *= 2.0 ** (3 * (np.arange(n) // 2))
@@ -137,7 +138,7 @@ def in_turns(rng, n=200, d=9):
 
 
 def text(rng, n=200, d=300):
-    """Rows with few entries each, whose columns mostly come late."""
+    """Return rows with few entries each, whose columns mostly appear late."""
     X = np.zeros((n, d))
     for row in X:
         row[np.minimum(rng.pareto(0.5, size=8).astype(int), d - 1)] = rng.integers(1, 4, 8)
@@ -145,7 +146,7 @@ def text(rng, n=200, d=300):
 
 
 def targets(rng, X):
-    """Two and three classes; one target far from 0, and two of different units."""
+    """Return two and three classes, one target far from 0, and two targets in different units."""
     size = np.abs(X).max(axis=0)
     score = X @ (rng.normal(size=X.shape[1]) / np.where(size > 0, size, 1.0)) + 0.1 * rng.normal(size=len(X))
     return {
@@ -175,7 +176,7 @@ def cases():
 
 
 def dense_alone(title):
-    """Whether a learner takes no sparse rows."""
+    """Return whether a learner takes no sparse rows."""
     return "invariant full" in title or title == "least squares"
 
 
@@ -188,7 +189,7 @@ def partial_fit(model, rows, y, weight, labels):
 
 
 def predictions(model, rows):
-    """Of a classifier those before a threshold."""
+    """Return predictions; for a classifier, those before a threshold."""
     decide = next(
         getattr(model, name) for name in ("decision_function", "predict_proba", "predict") if hasattr(model, name)
     )
@@ -196,7 +197,7 @@ def predictions(model, rows):
 
 
 def read(model, rows):
-    """What a model makes public, by name."""
+    """Return what a model makes public, by name."""
     found = {"predictions": predictions(model, rows)}
     for name in ("coef_", "intercept_", "progressive_loss_"):
         if hasattr(model, name):
@@ -205,7 +206,8 @@ def read(model, rows):
 
 
 def fingerprint(model, rows, y, weight):
-    """Arrays by name: while the model learns in calls, saved and loaded between two of them, and after a merge."""
+    """Return arrays by name: while the model learns in calls, saved and loaded between two of them, and after a merge.
+    """
     if getattr(model, "scales", None) == "first-pass":
         return read(model.fit(rows, y, sample_weight=weight), rows)
     labels = np.unique(y) if hasattr(model, "class_weight") or isinstance(model, HedgeClassifier) else None
@@ -233,7 +235,9 @@ def fingerprint(model, rows, y, weight):
 
 
 def compare(old, new, tolerance):
-    """Print the largest difference of each case over the largest number of its array; tell whether all are small."""
+    """Print the largest difference of each case, divided by the largest number of its array; return whether all are
+    small.
+    """
     before, after = np.load(old), np.load(new)
     missing = sorted({*before.files} ^ {*after.files})
     differences, same = {}, 0

@@ -1,10 +1,10 @@
-"""What a first call costs: processor time of compiling, with nothing kept on disk, and with what was compiled before.
+"""The cost of a first call: processor time of compiling, with nothing on disk, and with what was compiled before.
 
     python -m benchmarks.first_call
     python -m benchmarks.first_call --against FOLDER --repeats 3     # another checkout, in turns with this one
 
-Each measurement is a process of its own, in which models learn some rows one after the other: what one has compiled the
-next may use. Ratios are medians over turns, as the speed of a machine drifts.
+Each measurement is a process of its own, in which models learn some rows one after another: what one model has
+compiled, the next may use. Ratios are medians over turns, because the speed of a machine drifts.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ STEPS = ["dense classifier", "then sparse", "then regression", "then eta0='auto'
 
 
 def measure(folder, cache):
-    """Seconds of each step in a new process that imports the package from a folder."""
+    """Return the seconds of each step in a new process that imports the package from a folder."""
     environment = {**os.environ, "NUMBA_CACHE_DIR": cache, "SKLEARN_NAG_KERNEL": "numba", "PYTHONPATH": str(folder)}
     done = subprocess.run([sys.executable, "-c", CODE], env=environment, cwd=cache, check=True, capture_output=True)
     return [float(line) for line in done.stdout.split()]

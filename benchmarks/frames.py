@@ -4,13 +4,13 @@
 
 * ``frames_ugly.csv``: small CSV files, made here, each with a column that other tools stumble over; what was made of
   that column, and whether it is right.
-* ``frames_seconds.csv``: milliseconds for one row and for 10,000 rows of 20 mixed columns, beside scikit-learn's
+* ``frames_seconds.csv``: milliseconds for one row and for 10,000 rows of 20 mixed columns, compared with scikit-learn's
   `ColumnTransformer` on the same columns.
 * ``frames_scores.csv``: accuracy or R^2 on held-out rows (30 %) of 60,000 rows of real tables at most, and seconds to
-  learn, beside scikit-learn's learners behind a `ColumnTransformer`, and gradient boosting.
-* ``frames_text.csv``: `OnlineTfidf`, in one pass over texts as a stream, beside `TfidfVectorizer`.
+  learn, compared with scikit-learn's learners behind a `ColumnTransformer`, and with gradient boosting.
+* ``frames_text.csv``: `OnlineTfidf`, in one pass over a stream of texts, compared with `TfidfVectorizer`.
 
-Without ``--data-dir`` tables and texts are made up, as scikit-learn ships none with words.
+Without ``--data-dir``, tables and texts are made up, because scikit-learn ships none with words.
 """
 
 import tempfile
@@ -36,7 +36,7 @@ from sklearn_nag.streams import read_batches
 from .data import parse
 from .options import file_in, load_each
 
-N_ROWS = 400  # of an ugly file
+N_ROWS = 400  # rows of an ugly file
 
 
 # -- ugly files
@@ -86,7 +86,7 @@ def ugly_files(rng):
 
 
 def ugly(rng):
-    """A row for each ugly file: what was made of its column, and whether that is right."""
+    """Return a row for each ugly file: what was made of its column, and whether that is right."""
     table = []
     for what, name, texts, kind, options in ugly_files(rng):
         separator, encoding = options.get("sep", ","), options.get("encoding", "utf-8")
@@ -121,7 +121,7 @@ def ugly(rng):
 
 
 def mixed(rng, n):
-    """A table of 20 mixed columns: 12 of numbers, four with gaps, six of words, and two of dates."""
+    """Return a table of 20 mixed columns: 12 of numbers (four with gaps), six of words, and two of dates."""
     columns = {f"n{i}": rng.normal(size=n) for i in range(12)}
     for i in range(8, 12):
         columns[f"n{i}"][rng.random(n) < 0.1] = np.nan
@@ -132,7 +132,7 @@ def mixed(rng, n):
 
 
 def parts_of_dates(X):
-    """What `DateEncoder` makes of dates, by pandas."""
+    """Return what `DateEncoder` makes of dates, computed with pandas."""
     blocks = []
     for name in X:
         dates = X[name].dt
@@ -142,7 +142,7 @@ def parts_of_dates(X):
 
 
 def best_of(repeats, run):
-    """Least seconds of some runs."""
+    """Return the least seconds of some runs."""
     taken = []
     for _ in range(repeats):
         start = time.perf_counter()
@@ -152,7 +152,7 @@ def best_of(repeats, run):
 
 
 def seconds(rng, quick):
-    """A row for each of what is timed."""
+    """Return a row for each piece of work that is timed."""
     n, repeats = (1000, 3) if quick else (10_000, 15)
     frame, y = mixed(rng, n), rng.normal(size=n)
     ours = prepare(frame, NAGRegressor()).partial_fit(frame, y)
@@ -181,7 +181,7 @@ def seconds(rng, quick):
 
 
 def read(file, target, drop=(), **options):
-    """A loader of a table and the name of its target."""
+    """Return a loader of a table and the name of its target."""
 
     def load(folder):
         frame = pd.read_csv(file_in(folder, file), **options)
@@ -199,7 +199,7 @@ TABLES = {
 
 
 def tables(folder, most_rows, rng):
-    """Yield the name of a table, its columns as a frame, and the target; rows in a random order."""
+    """Yield the name of a table, its columns as a frame, and the target; rows are in random order."""
     if folder is None:
         frame = mixed(rng, 2000)
         effect = frame["w3"].str.len() + 2.0 * (frame["w0"] == "word1") + frame["n0"]
@@ -212,7 +212,7 @@ def tables(folder, most_rows, rng):
 
 
 def learners(frame, classification):
-    """What is compared, by name: how to make it."""
+    """Yield what is compared: names and models."""
     numbers, words = make_column_selector(dtype_include="number"), make_column_selector(dtype_exclude="number")
 
     def batch(learner):
@@ -238,7 +238,7 @@ def learners(frame, classification):
 
 
 def scores(folder, most_rows, rng):
-    """A row for each table and learner: score on held-out rows, and seconds to learn."""
+    """Return a row for each table and learner: score on held-out rows, and seconds to learn."""
     found = []
     for name, frame, y in tables(folder, most_rows, rng):
         classification = y.dtype.kind != "f" and len(np.unique(y)) <= 20
@@ -262,7 +262,7 @@ def scores(folder, most_rows, rng):
 
 
 def _categories(frame, train):
-    """Words as categories, as far as gradient boosting takes them (255 of a column); dates as numbers."""
+    """Return words as categories, as far as gradient boosting takes them (255 in a column), and dates as numbers."""
     columns = {}
     for name in frame:
         if frame[name].dtype.kind in "iufb":
@@ -298,7 +298,7 @@ def texts(folder, rng):
 
 
 def text(folder, rng):
-    """A row for each set: accuracy of one pass behind document counts learnt on the way, and known before."""
+    """Return a row for each set: accuracy of one pass with document counts learnt on the way, and known before."""
     found = []
     for name, lines in texts(folder, rng):
         y, X = (np.array(part, dtype=object) for part in zip(*(line.split("\t", 1) for line in lines)))

@@ -1,9 +1,9 @@
-"""Tables as they come, by others: skrub's `tabular_pipeline` and River's `compose` on tables of `benchmarks.frames`.
+"""Tables as they come, with others: skrub's `tabular_pipeline` and River's `compose` on tables of `benchmarks.frames`.
 
     python -m benchmarks.frames_peers --data-dir FOLDER [--output FOLDER] [--quick]
 
-Accuracy or R^2 on held-out rows (30 %) of 60,000 rows at most, and seconds to learn; River's learners see 20,000
-rows, one by one. skrub and River have to be installed.
+The table has accuracy or R^2 on held-out rows (30 %) of 60,000 rows at most, and seconds to learn. River's learners see
+20,000 rows, one by one. skrub and River have to be installed.
 """
 
 import time
@@ -55,7 +55,7 @@ class OfRiver:
 
 
 def scores(folder, most_rows, rng):
-    """A row for each table and learner of others: score on held-out rows, and seconds to learn."""
+    """Return a row for each table and learner: score on held-out rows, and seconds to learn."""
     from skrub import tabular_pipeline
 
     found = []
@@ -72,7 +72,7 @@ def scores(folder, most_rows, rng):
             "River, 20,000 rows": OfRiver(classification, np.unique(y)),
         }
         for what, model in models.items():
-            if "one pass" in what:  # compile
+            if "one pass" in what:  # compiles
                 clone(model).partial_fit(train[:100], y_train[:100], **options)
             start = time.perf_counter()
             if "one pass" in what:

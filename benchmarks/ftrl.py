@@ -1,13 +1,14 @@
-"""FTRL-Proximal beside its peers: the time of a row, and loss against the number of weights that are not zero.
+"""FTRL-Proximal compared with its peers: the time per row, and loss against the number of non-zero weights.
 
     python -m benchmarks.ftrl [--data-dir FOLDER] [--output FOLDER] [--quick]
 
-First, times a row in one pass, as medians of ratios of turns: against SGDClassifier with an L1 penalty, River's
-FTRLProximal and Vowpal Wabbit's ``--ftrl``, where these are installed. Then, for the sets in the folder (Reuters, w8a,
-and Census with every column's value as a word hashed to 2^20 columns), one pass over seven tenths of the rows and the
-log loss on the rest, for strengths of L1 from hardly any to one that leaves a handful of weights: FTRLClassifier at its
-defaults, with ``normalization="auto", eta0=3, beta=0.05`` (``few``), at the best of four rates, and as printed; and
-SGDClassifier at the best of its seven schedules for each number of weights, of as many models as four rates give.
+First, the script takes times per row in one pass, as medians of ratios of turns: against SGDClassifier with an L1
+penalty, River's FTRLProximal and Vowpal Wabbit's ``--ftrl``, if these are installed. Then it takes the sets in the
+folder (Reuters, w8a, and Census with every column's value as a word hashed to 2^20 columns). Learners make one pass
+over seven tenths of the rows, for strengths of L1 from hardly any to one that leaves a handful of weights, and the log
+loss on the rest is printed. They are FTRLClassifier with its defaults, with ``normalization="auto", eta0=3, beta=0.05``
+(``few``), with the best of four rates, and as printed; and SGDClassifier with the best of its seven schedules for each
+number of weights, from as many models as four rates give.
 """
 
 import gc
@@ -49,7 +50,7 @@ def w8a(folder):
 
 
 def hashed_census(folder):
-    """Census-Income, 199,523 x 2^20: a column for each value of each of the 40 columns, by its hash."""
+    """Return Census-Income, 199,523 x 2^20: a column for each value of each of the 40 columns, by its hash."""
     bunch = datasets.fetch_census(data_home=folder, download_if_missing=False)
     rows = pd.DataFrame(bunch.data)
     words = [pd.util.hash_array((f"{name}=" + rows[name].astype(str)).to_numpy(object)) for name in rows]
@@ -81,17 +82,17 @@ class Ratios(Table):
 
 
 def ftrl(**parameters):
-    """A new model of this package."""
+    """Return a new model of this package."""
     return FTRLClassifier(**{"l1": 1.0, **parameters})
 
 
 def sgd(**parameters):
-    """A new model of scikit-learn."""
+    """Return a new model of scikit-learn."""
     return SGDClassifier(loss="log_loss", penalty="l1", random_state=0, **parameters)
 
 
 def river_pass(X, y):
-    """A call in which River learns the rows, as dicts made beforehand."""
+    """Return a call in which River learns the rows, as dicts made beforehand."""
     from river import linear_model, optim
 
     if sparse.issparse(X):
@@ -110,7 +111,8 @@ def river_pass(X, y):
 
 
 def beside_vowpal_wabbit(own, X, y, repeats):
-    """Medians, over turns, of the time of ``own``, of Vowpal Wabbit's less that of starting it, and of their ratio.
+    """Return medians over turns of the time of ``own``, of Vowpal Wabbit's minus that of starting it, and of their
+    ratio.
 
     Vowpal Wabbit learns the rows from its cache.
     """
@@ -136,7 +138,8 @@ def beside_vowpal_wabbit(own, X, y, repeats):
 
 
 def agreement():
-    """The largest difference to River's optimiser, with and without bringing its weights up to date before a row."""
+    """Print the largest difference to River's optimiser, with and without bringing its weights up to date before a row.
+    """
     from river import optim
 
     rng = np.random.default_rng(0)
@@ -162,7 +165,7 @@ def agreement():
 
 
 def times(table, quick):
-    """Time a row, on dense rows and CSR."""
+    """Take times per row, on dense rows and CSR."""
     n, few = (20_000, 500) if quick else (100_000, 3_000)
     for name, (X, y) in {
         "dense 54": dense_rows(n),
@@ -190,7 +193,7 @@ def times(table, quick):
 
 
 def curve(makers, X, y):
-    """Number of weights that are not zero and loss on the test rows, for each model, after one pass."""
+    """Return the number of non-zero weights and the loss on the test rows, for each model, after one pass."""
     X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.3, random_state=0)
     points = []
     for make in makers:
@@ -200,7 +203,7 @@ def curve(makers, X, y):
 
 
 def best_within(points, level):
-    """The least loss with so many weights, or NaN."""
+    """Return the least loss with at most so many weights, or NaN."""
     return min((loss for count, loss in points if count <= level), default=np.nan)
 
 

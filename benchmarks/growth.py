@@ -1,12 +1,12 @@
-"""How the cost of a pass grows with rows, features, nonzeros and heads, beside what the machine allows at best.
+"""How the cost of a pass grows with rows, features, nonzeros and heads, compared with what the machine allows at best.
 
     python -m benchmarks.growth [--output FOLDER] [--quick]
 
-Writes ``growth.csv``, after each point, and draws ``growth.png`` from it; a run that was stopped goes on where it was.
-With ``--quick`` the files are ``growth_quick.csv`` and ``growth_quick.png``.
+The script writes ``growth.csv`` after each point, and draws ``growth.png`` from it; a run that was stopped resumes.
+With ``--quick``, the files are ``growth_quick.csv`` and ``growth_quick.png``.
 A point is the fastest of a few calls of ``partial_fit`` by a fitted model, in microseconds of processor time per row.
-Beside it stand what reading the rows takes at the bandwidth of memory, and what one square root and one division for
-each weight take where the processor does them, both as NumPy does on this machine. "NAG" is the paper's, one head
+It is compared with the time to read the rows at the bandwidth of memory, and with the time that the processor takes for
+one square root and one division for each weight, both as NumPy does on this machine. "NAG" is the paper's, one head
 against the rest for several classes; "defaults" also centre dense features, average, make importance-aware steps and
 learn classes together.
 """
@@ -24,7 +24,7 @@ from .options import new_folder, parser_of
 from .speed import PAPER, dense_rows
 
 SERIES = {"NAG": {**PAPER, "multi_class": "ovr"}, "defaults": {}}
-ENTRIES = 2 * 10**7  # of the rows of a point, where the number of rows is free
+ENTRIES = 2 * 10**7  # entries in the rows of a point, if the number of rows is free
 PANELS = {  # name: points
     "rows": [10**4, 10**5, 10**6, 10**7],
     "features": [10, 30, 100, 300, 1_000, 3_000, 10_000, 30_000, 100_000],
@@ -36,7 +36,7 @@ FIELDS = ("panel", "x", "series", "rows", "per_row", "reading", "arithmetic")
 
 
 def fastest(run, seconds=1.0, most=9):
-    """Processor time of the fastest of a few calls, at least two; calls run in one thread."""
+    """Return the processor time of the fastest of a few calls, at least two; calls run in one thread."""
     times = []
     while len(times) < 2 or (sum(times) < seconds and len(times) < most):
         begin = time.thread_time()
@@ -46,7 +46,7 @@ def fastest(run, seconds=1.0, most=9):
 
 
 def limits():
-    """Seconds to read a byte of rows from memory, and for a square root and a division."""
+    """Return the seconds to read a byte of rows from memory, and for a square root and a division."""
     large, small = np.ones(ENTRIES), np.linspace(1.0, 2.0, 2_048)
     root = np.empty_like(small)
 
@@ -59,7 +59,7 @@ def limits():
 
 
 def sparse_rows(n, nonzeros, d, seed=0):
-    """CSR rows with as many nonzeros each, one in each of as many runs of columns."""
+    """Return CSR rows with ``nonzeros`` entries each, one in each of ``nonzeros`` runs of columns, and classes."""
     rng = np.random.default_rng(seed)
     step = d // nonzeros
     columns = np.arange(nonzeros) * step + rng.integers(0, step, (n, nonzeros))
@@ -69,7 +69,7 @@ def sparse_rows(n, nonzeros, d, seed=0):
 
 
 def rows_of(panel, x, entries):
-    """Rows and classes of a point."""
+    """Return rows and classes of a point."""
     if panel == "rows":
         return dense_rows(x, DENSE_FEATURES)
     if panel == "features":
@@ -80,7 +80,7 @@ def rows_of(panel, x, entries):
 
 
 def measure(panel, x, entries, costs):
-    """Rows of the table, one for each series."""
+    """Yield rows of the table, one for each series."""
     X, y = rows_of(panel, x, entries)
     n, width = X.shape[0], x if panel == "nonzeros" else X.shape[1]
     classes = np.arange(max(x, 2) if panel == "heads" else 2)
@@ -94,7 +94,7 @@ def measure(panel, x, entries, costs):
 
 
 def draw(table, path):
-    """One panel for each quantity, log-log."""
+    """Draw one log-log panel for each quantity."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -119,7 +119,7 @@ def draw(table, path):
 
 
 def main():
-    """Measure what is not there yet, and draw."""
+    """Measure the points that are missing, and draw."""
     parser = parser_of(__doc__)
     parser.add_argument("--output", type=new_folder, default=Path(), help="folder for growth.csv and growth.png")
     parser.add_argument("--quick", action="store_true", help="few points, few rows: that it runs, not what it finds")

@@ -1,20 +1,20 @@
-"""HedgeClassifier and HedgeRegressor beside their members.
+"""HedgeClassifier and HedgeRegressor compared with their members.
 
     python -m benchmarks.hedge [--data-dir FOLDER] [--output FOLDER] [--quick]
 
-Rows are shuffled, 30 % held out, and learnt in one pass with default parameters, in raw units. Sets of fewer than 3,000
-rows are shuffled ten times, and means are shown. Three mixtures:
+Rows are shuffled, 30 % are held out, and the others are learnt in one pass with default parameters, in raw units. Sets
+of fewer than 3,000 rows are shuffled ten times, and means are shown. There are three mixtures:
 
 * ``default``: HedgeClassifier() or HedgeRegressor();
 * ``wide``: sNAG, NAG, NG, both updates without a learning rate, and scikit-learn's SGD on features that a
   StandardScaler (for sparse rows: a MaxAbsScaler) scales on the way;
 * ``Bayes``: the same members of classifiers, with ``update="hedge", eta0=1``.
 
-``loss / best`` is the progressive loss of the mixture over that of its best member, by latest weights; ``regret`` the
-difference of the totals of the log loss over the logarithm of the number of members; ``score`` the accuracy or
-R^2 on held-out rows, and ``above best`` what it is above the best score of a member; ``trusted`` the member with the
-largest weight.
-Without ``--data-dir`` only what ships with scikit-learn is used.
+``loss / best`` is the progressive loss of the mixture divided by that of its best member, with the latest weights.
+``regret`` is the difference of their total log losses, divided by the logarithm of the number of members. ``score`` is
+the accuracy or R^2 on held-out rows, and ``above best`` how far it is above the best score of a member. ``trusted`` is
+the member with the largest weight.
+Without ``--data-dir``, only data that ship with scikit-learn are used.
 """
 
 import time
@@ -45,7 +45,7 @@ SMALL = 3_000
 
 
 def wide(regression, is_sparse):
-    """Members of the wide mixture."""
+    """Return the members of the wide mixture."""
     nag, free = (NAGRegressor, ScaleInvariantRegressor) if regression else (NAGClassifier, ScaleInvariantClassifier)
     sgd = SGDRegressor(random_state=0) if regression else SGDClassifier(loss="log_loss", random_state=0)
     return [
@@ -59,7 +59,7 @@ def wide(regression, is_sparse):
 
 
 def measure(model, X, X_test, y, y_test):
-    """Figures of a mixture that learns the rows in one pass."""
+    """Return the figures of a mixture that learns the rows in one pass."""
     start = time.perf_counter()
     model.fit(X, y)
     seconds = time.perf_counter() - start
@@ -76,7 +76,7 @@ def measure(model, X, X_test, y, y_test):
 
 
 def cell(value, digits):
-    """A number as text, without a sign where it is 0; a dash for NaN."""
+    """Return a number as text, without a sign if it is 0; a dash for NaN."""
     return "-" if np.isnan(value) else f"{round(value, digits) + 0.0:.{digits}f}"
 
 

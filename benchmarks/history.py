@@ -1,11 +1,11 @@
-"""Speed over time: what `benchmarks.speed` and `benchmarks.text` have recorded, a panel for each piece of work.
+"""Speed over time: what `benchmarks.speed` and `benchmarks.text` have recorded, with a panel for each piece of work.
 
     python -m benchmarks.speed --record speed.csv
     python -m benchmarks.text --record speed.csv
     python -m benchmarks.history speed.csv --output speed.png
 
-Each line of the file is a ratio at a commit, mostly to a peer in the same run, so that figures from machines that are
-busy, or slow, can be compared. Processors have a line each, as they differ in what they are good at.
+Each line of the file is a ratio at a commit, mostly to a peer in the same run, so that figures from busy or slow
+machines can be compared. Each processor has a line, because processors differ in what they are good at.
 """
 
 import textwrap
@@ -30,7 +30,8 @@ def main():
 
 
 def draw(recorded, columns=4):
-    """A panel for each piece of work, with a line for each processor over the commits, as they were recorded."""
+    """Return a figure with a panel for each piece of work, and a line for each processor over the commits, as recorded.
+    """
     from matplotlib.figure import Figure
 
     works = list(recorded[np.isfinite(recorded["ratio"])].groupby("work", sort=False))

@@ -1,10 +1,10 @@
-"""A row of weight k against k rows, for importance-aware and for explicit steps.
+"""A row of weight k compared with k rows, for importance-aware and for explicit steps.
 
     python -m benchmarks.importance [--repeats 200]
 
-A model has learnt half of a data set that ships with scikit-learn; then a row of the other half, with another row's
-target, is learnt once with weight k, or k times. Shown is the median distance between the two predictions for it, in
-standard deviations of the target, or in decision values for two classes.
+A model learns half of a data set that ships with scikit-learn. Then it learns a row of the other half, with another
+row's target, once with weight k, or k times. The table shows the median distance between the two predictions for that
+row, in standard deviations of the target, or in decision values for two classes.
 """
 
 import copy
@@ -25,7 +25,7 @@ TASKS = {
 
 
 def distance(model, X, y, i, target, k):
-    """How far apart the two predictions for a row are."""
+    """Return how far apart the two predictions for a row are."""
     x, decide = X[i : i + 1], "decision_function" if isinstance(model, NAGClassifier) else "predict"
     once = copy.deepcopy(model).partial_fit(x, [target], sample_weight=[k])
     often = copy.deepcopy(model).partial_fit(np.repeat(x, k, axis=0), np.full(k, target))

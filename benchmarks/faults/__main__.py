@@ -1,4 +1,4 @@
-"""The campaign: cases in a row, each promise on each, a table of what held."""
+"""Run the campaign: try each promise on case after case, and print a table of the results."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from .children import Died, each_in_child
 from .promises import PROMISES, Broken, described, learn
 from .shrink import kind, shrunk
 
-CASES_OF_A_CHILD = 40  # then comes another one; a new process takes as long as a case
-MOST_SHOWN = 3  # cases of one promise that are made smaller and shown, each broken in another way
+CASES_OF_A_CHILD = 40  # then another child takes over; a new process takes as long as a case
+MOST_SHOWN = 3  # cases of one promise that are shrunk and shown, each broken in a different way
 
 
 class Fault(NamedTuple):
-    """What is wrong, and Python that shows it."""
+    """What is wrong, and lines of Python that show it."""
 
     message: str
     lines: tuple[str, ...] = ()
 
 
 def fault(trial):
-    """What is wrong with a promise on a case, of which ``trial`` is a pair; None if nothing is."""
+    """Return what is wrong with a promise on a case, given as the pair ``trial``; None if nothing is wrong."""
     case, name = trial
     warnings.simplefilter("ignore")
     np.seterr(all="ignore")
@@ -54,11 +54,11 @@ def outcomes(trials):
 
 
 def reproducer(case, name, wrong):
-    """Lines of Python that show what is wrong."""
+    """Return lines of Python that show what is wrong."""
     lines = [f"# {PROMISES[name].says}: {wrong.message}", f"# seed {case.seed}"]
     if PROMISES[name].shrinks:
         body = [*case.code(), *(wrong.lines or calls(case))]
-    else:  # these make rows of their own
+    else:  # these promises make their own rows
         body = [case.code()[-1], *wrong.lines]
     if any("sparse." in line for line in body):
         lines.append("from scipy import sparse")
@@ -67,7 +67,7 @@ def reproducer(case, name, wrong):
 
 
 def calls(case):
-    """The calls of ``partial_fit``, batch by batch."""
+    """Return lines of Python that call ``partial_fit``, batch by batch."""
     if len(case.batches) == 1:
         return [f"model.{case.call()}"]
     parts = ", ".join(f"slice({rows.start}, {rows.stop})" for rows in case.batches)
@@ -82,7 +82,7 @@ def campaign(
     Parameters
     ----------
     seed : int
-        Gives the cases.
+        The seed that gives the cases.
     minutes : float, optional
         How long to go on.
     n_cases : int, optional
@@ -90,13 +90,13 @@ def campaign(
     names : iterable of str, optional
         Promises to try; all by default.
     show : callable, default=print
-        Takes the reproducers.
+        Is called with each reproducer.
     most_shown : int, default=3
-        Reproducers of one promise, each broken in another way.
+        How many reproducers of one promise to show, each broken in a different way.
     shrink_seconds : float, default=20.0
-        The longest to make a case smaller.
+        The longest time to shrink a case.
     part : tuple of int, default=(0, 1)
-        The number of this process, and how many share the cases of the seed.
+        The number of this process, and how many processes share the cases of the seed.
 
     Returns
     -------
@@ -132,7 +132,7 @@ def campaign(
 
 
 def by_processes(jobs, seed, **how):
-    """Like `campaign`, by several processes at once."""
+    """Like `campaign`, with several processes at once."""
     if jobs == 1:
         return campaign(seed, **how)
     with ProcessPoolExecutor(jobs) as pool:
@@ -142,23 +142,26 @@ def by_processes(jobs, seed, **how):
 
 
 def due(name, index):
-    """Whether a promise is tried on the case of this number."""
+    """Return whether a promise is tried on the case with this number."""
     return index % PROMISES[name].every == PROMISES[name].every - 1
 
 
 def first_broken(candidates, name, like):
-    """The first of some cases that breaks a promise in the way that ``like`` says; None if none does."""
+    """Return the first case that breaks a promise in the same way as ``like``, or None."""
     for case, _, wrong, _ in outcomes((case, name) for case in candidates):
         if wrong is not None and kind(wrong.message) == kind(like.message):
             return case
     return None
 
 
-_warm = set()  # what `what_is_compiled` has said of the cases so far
+_warm = set()  # results of `what_is_compiled` for the cases so far
 
 
 def what_is_compiled(case):
-    """What the compiled code for a case depends on; numbers by their types, as hardly any is a constant of it."""
+    """Return what the compiled code for a case depends on.
+
+    Numbers count by their types, because hardly any is a constant of the code.
+    """
     parameters = (
         (name, value if isinstance(value, str | bool) else type(value)) for name, value in case.parameters.items()
     )
@@ -167,7 +170,7 @@ def what_is_compiled(case):
 
 
 def warm_up(case):
-    """Compile, or load, what children are going to run for a case, as what they compile is lost with them."""
+    """Compile, or load, what children will run for a case, because what children compile is lost with them."""
     if case.kernel == "numpy" or (kind_of_model := what_is_compiled(case)) in _warm:
         return
     _warm.add(kind_of_model)

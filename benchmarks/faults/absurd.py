@@ -1,4 +1,4 @@
-"""The promises about what nobody means to give: parameters of absurd types and sizes, and arrays that are none."""
+"""Promises about input that nobody intends: parameters of absurd types and sizes, and arrays that are none."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .promises import Broken, described, expect_same, image, promise
 
 ROWS, COLUMNS = 8, 3
 
-# What parameters may be given; a call may take it, or say which parameter is wrong.
+# Values to give to parameters. A call may accept a value, or must say which parameter is wrong.
 VALUES = (
     "10**400", "-10**400", "10**5000", "2**63", "-2**63 - 1", "-1", "0", "-0.5", "float('nan')", "float('inf')",
     "float('-inf')", "np.longdouble('1e4000')", "Fraction(1, 10**400)", "Fraction(10**400)", "Decimal(1)", "1j",
@@ -29,7 +29,7 @@ VALUES = (
 )  # fmt: skip
 
 NAG = "NAGClassifier NAGRegressor"
-# Functions with the parameters that they are given, and the learners that they take, by how their names begin.
+# Functions, the parameters that are tried, and the prefixes of the names of learners that the functions take.
 FUNCTIONS = (
     ("model_selection.progressive_validation(model, X, y, {name}={value})", "batch_size delay classes curve_at", ""),
     ("model_selection.eta_sweep(model, X, y, {name}={value})", "eta0s classes", NAG),
@@ -40,7 +40,7 @@ FUNCTIONS = (
     ("constraints.Simplex(1.0).project([1.0, 2.0], {value})", "metric", ""),
 )
 
-# What an array A may come as. Those that are no arrays of real numbers are refused by name, ...
+# Forms in which an array A may be given. These are no arrays of real numbers, and are refused by name, ...
 REFUSED = (
     "np.ma.masked_array(A, np.arange(A.size).reshape(A.shape) == 1)",
     "list(np.ma.masked_array(A, np.arange(A.size).reshape(A.shape) == A.size - 1))",
@@ -50,7 +50,7 @@ REFUSED = (
     "set(range(len(A)))",
     "dict.fromkeys(range(len(A))).values()",
 )
-# ... and so are these, but as labels, of which two are words of other kinds.
+# ... and so are these, unless they are labels: two of them are words.
 NOT_NUMBERS = (
     "A + 1j",
     "A.astype(object) + 1j",
@@ -61,7 +61,7 @@ NOT_NUMBERS = (
     "np.full(A.shape, 10**400, dtype=object)",
     "np.full(A.shape, {}, dtype=object)",
 )
-# These are the same numbers, or labels, in another guise.
+# These are the same numbers or labels in other forms.
 SAME = (
     "np.ma.masked_array(A)",
     "A.tolist()",
@@ -81,7 +81,7 @@ _IMPORTS = (
 
 
 def _error(call, *args, **options):
-    """Call without warnings and what is printed; return the error that it raises, or None."""
+    """Call without warnings and printed output; return the error that is raised, or None."""
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
@@ -92,15 +92,15 @@ def _error(call, *args, **options):
 
 
 def _lines(case):
-    """Rows of plain sizes as Python, and their classes as an argument."""
+    """Return rows of plain sizes: as Python, as arrays, and their classes as an argument."""
     X, y, classes = plain_rows(case, ROWS, COLUMNS)
     return [f"X = np.array({X.tolist()})", f"y = np.array({y.tolist()})"], X, y, classes
 
 
 def _sane(case):
-    """The estimator of the case, whose ``fit`` makes few passes."""
+    """Return the estimator of the case, whose ``fit`` makes few passes."""
     parameters = {**case.parameters, "max_iter": 2, "random_state": 0}
-    if isinstance(parameters.get("columns"), list):  # of the case's rows, which may have more columns
+    if isinstance(parameters.get("columns"), list):  # chosen for the case's rows, which may have more columns
         parameters["columns"] = [COLUMNS - 1]
     if isinstance(parameters.get("constraint"), constraints.Box):
         parameters["constraint"] = "nonnegative"
@@ -130,11 +130,11 @@ def absurd_parameters_are_named(case):
             if error is not None:
                 _expect_named(error, name, f"{name}={code}", shown)
                 continue
-            with contextlib.redirect_stdout(None):  # of tables, where verbose is what is absurd
+            with contextlib.redirect_stdout(None):  # tables, if verbose is absurd
                 error = _error(eval, call, scope)
             if error is None:
                 continue
-            if "leave the range of float64" not in str(error):  # as rows by a rule that may
+            if "leave the range of float64" not in str(error):  # as some rules may with such rows
                 _expect_named(error, name, f"{name}={code}", shown)
             if set(vars(model)) - known - {"_made"}:
                 raise Broken(f"{name}={code} is refused, but leaves {sorted(set(vars(model)) - known)}", *shown)
@@ -151,13 +151,13 @@ def absurd_parameters_are_named(case):
 
 
 def _about_the_rows(error):
-    """Whether an error is about what a function finds in the rows, with parameters that it may have."""
+    """Return whether an error is about what a function finds in the rows, with parameters that are legal."""
     words = "nothing to score", "the range of float64", "eta0='auto'", 'eta0="auto"', "cannot be merged", "half_life"
     return isinstance(error, ValueError | TypeError) and any(word in str(error) for word in words)
 
 
 def _expect_named(error, name, what, lines):
-    """Raise `Broken` unless an error is one of the two kinds that are for parameters, and names it."""
+    """Raise `Broken` unless an error is one of the two kinds for parameters, and names the parameter."""
     if not isinstance(error, ValueError | TypeError):
         raise Broken(f"{what} raises {described(error)}", *lines)
     if name not in str(error):
@@ -222,7 +222,7 @@ def _call(model, method, classes, X, y=None, sample_weight=None):
 
 
 def _shown(case, lines, name, code, method, classes):
-    """Python that gives an argument in a guise."""
+    """Return Python that gives an argument in another form."""
     begin = [f"weight = np.ones({ROWS})", f"model.{first_call(classes)}"]
     variable = "weight" if name == "sample_weight" else name
     call = "predict(X)" if method == "predict" else first_call(classes).replace("partial_fit", method)

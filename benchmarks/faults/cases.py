@@ -14,15 +14,15 @@ from scipy import sparse
 import sklearn_nag
 from sklearn_nag.constraints import Box, L2Ball, Simplex, WeightedL1Ball
 
-# The bounds within which no call fails. Features have none: any finite double will do.
+# The bounds within which no call fails. Features have no bounds: any finite double is legal.
 LARGEST_TARGET = 1e100
 LEAST_WEIGHT, LARGEST_WEIGHT = 1e-100, 1e50
 LARGEST_ACCEPTED_WEIGHT = 1e100
-LEAST_EPSILON = 1e-200  # of Huber's loss, as slopes near the end of the range lose digits
-# The bound within which powers of two change no bit: the largest size in a column, and the largest weight, over the
-# smallest that is not 0.
+LEAST_EPSILON = 1e-200  # for Huber's loss, because slopes near the end of the range lose digits
+# The range within which powers of two change no bit: the largest size in a column, or the largest weight, divided by
+# the smallest that is not 0.
 WIDEST_RANGE = 2.0**300
-LEAST_TARGET, MOST_TARGET = 2.0**-1000, 2.0**1000  # sizes within which they do so in the unit of targets
+LEAST_TARGET, MOST_TARGET = 2.0**-1000, 2.0**1000  # sizes of targets for which powers of two change no bit
 
 HAVE_NUMBA = importlib.util.find_spec("numba") is not None
 LARGEST = np.finfo(np.float64).max
@@ -38,10 +38,10 @@ LOG_LINK = ("poisson", "gamma", "tweedie")
 # The constant of the potential, which is not the strength of a penalty.
 ALPHA = next(name for name in sklearn_nag.ScaleInvariantRegressor().get_params() if name.endswith("alpha"))
 SETS = (L2Ball, WeightedL1Ball, Simplex)
-KINDS_AT_FIRST, CASES_A_KIND = 4, 40  # of models on the compiled kernel
-OF_CELLS = 0.06  # of all cases: those of lines, curves and cells
-# Losses whose gradients have no bound.
+KINDS_AT_FIRST, CASES_A_KIND = 4, 40  # kinds of models on the compiled kernel
+OF_CELLS = 0.06  # share of cases with lines, curves and cells
 CLIPS = (None, "targets", (-1.0, 0.5), (0.0, 1e50), (-1e-200, 1e300), (0.0, np.inf), [-np.inf, 1e3])
+# Losses whose gradients have no bound.
 UNBOUNDED = ("squared_hinge", "squared_error", "squared_epsilon_insensitive", *LOG_LINK)
 
 
@@ -52,13 +52,13 @@ class Case:
     Attributes
     ----------
     seed : tuple of int
-        What it was made from.
+        What the case was made from.
     learner : str
         Name of the estimator's class.
     parameters : dict
-        Those that are not left at their defaults.
+        Parameters that are not at their defaults.
     storage : str
-        One of ``DENSE`` or ``SPARSE``: how `rows` keeps ``X``.
+        One of ``DENSE`` or ``SPARSE``: how `rows` stores ``X``.
     X : ndarray of shape (n_rows, n_features)
         Finite rows.
     y : ndarray of shape (n_rows,) or (n_rows, n_columns)
@@ -70,7 +70,7 @@ class Case:
     cuts : tuple of int
         Rows at which a stream of batches is cut.
     kernel : {"numpy", "numba"}
-        What it runs on.
+        The kernel that learns.
     """
 
     seed: tuple[int, ...]
@@ -85,15 +85,15 @@ class Case:
     kernel: str = "numpy"
 
     def rng(self, what):
-        """Random numbers for the purpose ``what``, the same whenever they are asked for."""
+        """Return a random generator for the purpose ``what``, the same at each call."""
         return np.random.default_rng([*self.seed, zlib.crc32(what.encode())])
 
     def model(self):
-        """The estimator, not fitted."""
+        """Return the estimator, not fitted."""
         return getattr(sklearn_nag, self.learner)(**self.parameters)
 
     def rows(self, X=None, storage=None):
-        """``X``, by default that of the case, as it is stored."""
+        """Return ``X``, by default that of the case, in its storage."""
         return stored(self.X if X is None else X, storage or self.storage)
 
     @property
@@ -113,7 +113,7 @@ class Case:
         return [slice(start, stop) for start, stop in itertools.pairwise(ends)]
 
     def take(self, rows):
-        """The case with some of the rows only."""
+        """Return the case with only some of the rows."""
         weight = None if self.weight is None else self.weight[rows]
         return replace(self, X=self.X[rows], y=self.y[rows], weight=weight)
 
@@ -121,7 +121,7 @@ class Case:
     def stable(self):
         """Whether steps cannot add up to an overflow: features are normalised, and steps careful or bounded."""
         if not self.learner.startswith(("NAG", "FTRL")) or self.takes_missing_values:
-            return True  # of mixtures by their defaults
+            return True  # mixtures are stable with their defaults
         loss = "log_loss" if self.classes is not None else "squared_error"
         options = {"normalization": "rms", "importance_aware": True, "loss": loss, **self.parameters}
         if self.learner.startswith("FTRL"):  # its steps are explicit
@@ -135,7 +135,7 @@ class Case:
 
     @property
     def within_bounds(self):
-        """Whether the case is within the bounds in which nothing fails."""
+        """Whether the case is within the bounds within which no call fails."""
         if not self.stable:
             return False
         if self.classes is None and np.abs(self.y).max(initial=0.0) > LARGEST_TARGET:
@@ -146,14 +146,15 @@ class Case:
         return bool((positive >= LEAST_WEIGHT).all() and (positive <= LARGEST_WEIGHT).all())
 
     def sizes(self):
-        """Which columns are not all 0, and the largest and the least size that is not 0 in each of these."""
+        """Return which columns are not all 0, and the largest and the smallest non-zero size in each of these."""
         sizes = np.abs(self.X)
         seen = sizes.any(axis=0)
         return seen, sizes.max(axis=0)[seen], np.where(sizes == 0, np.inf, sizes).min(axis=0)[seen]
 
     @property
     def within_a_range(self):
-        """Whether sizes that are not 0, in each column and of weights, are within ``WIDEST_RANGE`` of one another."""
+        """Whether non-zero sizes in each column, and positive weights, differ by a factor of ``WIDEST_RANGE`` at most.
+        """
         _, largest, least = self.sizes()
         weights = np.ones(1) if self.weight is None else self.weight[self.weight > 0]
         together = not weights.max(initial=0.0) / WIDEST_RANGE > weights.min(initial=np.inf)
@@ -162,7 +163,7 @@ class Case:
     # -- as Python
 
     def code(self):
-        """Lines of Python that define ``X``, ``y``, ``weight`` and ``model``."""
+        """Return lines of Python that define ``X``, ``y``, ``weight`` and ``model``."""
         lines = [f"X = {literal(self.X)}", *stored_code(self.X, self.storage), f"y = {literal(self.y)}"]
         lines.append(f"weight = {literal(self.weight)}")
         options = ", ".join(f"{name}={as_python(value)}" for name, value in self.parameters.items())
@@ -170,14 +171,14 @@ class Case:
         return lines
 
     def call(self, rows=""):
-        """The call of ``partial_fit`` as Python, for some of the rows."""
+        """Return the call of ``partial_fit`` as Python, for some of the rows."""
         classes = "" if self.classes is None else f", classes={self.classes.tolist()!r}"
         weight = "" if self.weight is None else f", sample_weight=weight{rows}"
         return f"partial_fit(X{rows}, y{rows}{classes}{weight})"
 
 
 def as_python(value):
-    """A parameter as Python."""
+    """Return a parameter as Python."""
     if isinstance(value, Box):
         low, high = (repr(np.asarray(end).tolist()).replace("inf", "np.inf") for end in (value.low, value.high))
         return f"sklearn_nag.constraints.Box({low}, {high})"
@@ -187,7 +188,7 @@ def as_python(value):
 
 
 def literal(array):
-    """An array as Python, the shortest that gives the same numbers."""
+    """Return an array as Python, the shortest that gives the same numbers."""
     if array is None:
         return "None"
     text = repr(array.tolist())
@@ -198,7 +199,7 @@ def literal(array):
 
 
 def entries(X, storage):
-    """Data, columns and row ends of ``X`` as CSR: out of order, repeated or with zeros, as ``storage`` says."""
+    """Return data, columns and row ends of ``X`` as CSR: out of order, repeated or with zeros, as ``storage`` says."""
     data, indices, indptr = [], [], [0]
     for row in X:
         named = np.flatnonzero(row)
@@ -219,7 +220,7 @@ def entries(X, storage):
 
 
 def stored(X, storage):
-    """``X`` as an array or a sparse matrix of the kind that ``storage`` names."""
+    """Return ``X`` as an array or a sparse matrix of the kind that ``storage`` names."""
     if "float32" in storage:
         X = X.astype(np.float32)
     if storage in DENSE:
@@ -228,7 +229,7 @@ def stored(X, storage):
     index = np.int64 if "int64" in storage else np.int32
     arrays = np.array(data, dtype=X.dtype), np.array(indices, dtype=index), np.array(indptr, dtype=index)
     matrix = sparse.csr_array(arrays, shape=X.shape)
-    if "int64" in storage:  # SciPy takes the smallest that will do
+    if "int64" in storage:  # SciPy chooses the smallest type that suffices
         matrix.indices, matrix.indptr = arrays[1:]
     if storage == "csc":
         return matrix.tocsc()
@@ -236,7 +237,7 @@ def stored(X, storage):
 
 
 def stored_code(X, storage):
-    """The same in Python, where a plain array is not enough."""
+    """Return the same in Python, if a plain array is not enough."""
     if storage == "C":
         return []
     if storage in DENSE:
@@ -258,20 +259,20 @@ def stored_code(X, storage):
 
 
 def made(seed, number):
-    """A case of a campaign.
+    """Return a case of a campaign.
 
     Parameters
     ----------
     seed : int
-        Of the campaign.
+        Seed of the campaign.
     number : int
-        Of the case. Of the compiled kernel the first cases are of few kinds of models, as each kind is compiled by
-        itself, which takes a second or more; the longer a campaign, the more kinds. On NumPy each is of its own.
+        Number of the case. On the compiled kernel, the first cases have few kinds of models, because compiling a kind
+        takes a second or more; longer campaigns have more kinds. On NumPy, each case has a kind of its own.
 
     Returns
     -------
     Case
-        The same for the same numbers.
+        The same case for the same numbers.
     """
     rng = np.random.default_rng([seed, number])
     kernel = str(rng.choice(["numpy", "numba"])) if HAVE_NUMBA else "numpy"
@@ -350,21 +351,21 @@ def made(seed, number):
 
 
 def drawn(rng, classes, n):
-    """Targets of ``n`` rows by chance: of ``classes``, or of several labels."""
+    """Draw targets for ``n`` rows at random: classes, or several labels."""
     if classes.ndim == 2:
         return rng.integers(0, 2, (n, len(classes)))
     return classes[rng.integers(0, len(classes), n)]
 
 
 def probabilities_of(rng, n, classes):
-    """Probabilities of classes, some of them 0 and 1; of the classes 0 and 1 perhaps the shares of the latter."""
+    """Return probabilities of classes, some of them 0 and 1; for the classes 0 and 1, perhaps only those of 1."""
     y = rng.dirichlet(np.full(len(classes), rng.choice([0.01, 1.0])), n)
     y[rng.random(n) < 0.2] = np.eye(len(classes))[0]
     return y[:, 1] if classes.tolist() == [0, 1] and rng.random() < 0.5 else y
 
 
 def parameters_of(kind, rng, learner):
-    """Parameters, many at their defaults: ``kind`` decides which, ``rng`` of what size."""
+    """Return parameters, many at their defaults: ``kind`` decides which, ``rng`` their sizes."""
     chosen = {}
 
     def maybe(name, share, *values):
@@ -407,7 +408,7 @@ def parameters_of(kind, rng, learner):
 
 
 def parameters_of_ftrl(kind, rng, classifies):
-    """Parameters of those that follow the regularised leader, but for their loss."""
+    """Return parameters of learners that follow the regularised leader, except the loss."""
     chosen = {}
 
     def maybe(name, share, *values):
@@ -438,7 +439,7 @@ def parameters_of_ftrl(kind, rng, classifies):
 
 
 def parameters_of_hedge(kind, rng, classifies):
-    """Parameters of a mixture of the default learners, or of a learner and such a mixture."""
+    """Return parameters of a mixture of the default learners, or of a learner and such a mixture."""
     chosen = {}
     update = str(kind.choice(["adahedge", "hedge", *["weighted_majority"] * classifies]))
     if kind.random() < 0.7:
@@ -455,7 +456,7 @@ def parameters_of_hedge(kind, rng, classifies):
 
 
 def parameters_of_cells(rng, n_columns, is_sparse):
-    """Parameters of lines, curves and cells, small enough that all of them are there after a few rows."""
+    """Return parameters of lines, curves and cells, small enough for all of these to exist after a few rows."""
     chosen = {"n_trees": 8, "depth": int(rng.integers(1, 4)), "random_state": 0}
     chosen |= {"first_rows": int(rng.integers(1, 15)), "focus_rows": [None, 8, 20][rng.integers(3)]}
     if is_sparse or rng.random() < 0.3:
@@ -468,7 +469,7 @@ def parameters_of_cells(rng, n_columns, is_sparse):
 
 
 def constraint_of(kind, rng, learner, parameters):
-    """A set that holds the weights, with what else it needs; no parameter where it cannot be had."""
+    """Return a constraint on the weights with the parameters that it needs; empty if it is not possible."""
     if kind.random() < 0.5 and parameters.get("regularizer") != "entropy":
         signs = "nonnegative", {0: -1}, {0: 1}, Box()
         possible = learner.startswith("FTRL") or parameters.get("penalty") in (None, "l2")
@@ -488,7 +489,7 @@ def constraint_of(kind, rng, learner, parameters):
 
 
 def box_of(rng, d, box):
-    """Bounds for each column, of any size, or the same for all; some are none, and some are 0."""
+    """Return a box with bounds for each column, of any size, or the same for all; some are infinite, and some are 0."""
     shape = () if rng.random() < 0.3 else (d,)
     low, high = (
         np.where(rng.random(shape) < 0.3, end, 10.0 ** rng.integers(-300, 301, shape)) for end in (0.0, np.inf)
@@ -497,7 +498,8 @@ def box_of(rng, d, box):
 
 
 def rows_of(rng, n, d):
-    """Rows: of plain sizes, of another size in each column, growing, or of any finite doubles."""
+    """Return rows: of plain sizes, of another size in each column, growing, of mixed sizes, or of any finite doubles.
+    """
     kind = rng.choice(["plain", "units", "growing", "mixed", "extreme"], p=[0.3, 0.25, 0.15, 0.1, 0.2])
     X = rng.normal(size=(n, d)) * (rng.random((n, d)) < rng.choice([1.0, 0.7, 0.2]))
     if rng.random() < 0.3:
@@ -514,10 +516,10 @@ def rows_of(rng, n, d):
 
 
 def targets_of(rng, n, X):
-    """Targets of one output or several: of plain, large and small sizes, all equal, or any finite doubles."""
+    """Return targets of one output or several: of plain, large and small sizes, all equal, or any finite doubles."""
     shape = (n,) if rng.random() < 0.7 else (n, int(rng.integers(1, 4)))
     y = rng.normal(size=shape)
-    if rng.random() < 0.4:  # something to be learnt
+    if rng.random() < 0.4:  # something to learn
         y = y * 0.1 + (np.sign(X[:, 0]) if len(shape) == 1 else np.sign(X[:, :1]))
     kind = rng.choice(["plain", "far", "unit", "mixed", "equal", "extreme"], p=[0.4, 0.15, 0.2, 0.1, 0.05, 0.1])
     if kind == "far":
@@ -532,7 +534,7 @@ def targets_of(rng, n, X):
 
 
 def as_the_loss_takes_them(y, parameters):
-    """Targets, or their sizes where predictions are logarithms, 1 for 0 where that has none."""
+    """Return targets: for losses with a log link their absolute values, with 1 for 0 if these must be positive."""
     loss = parameters.get("loss")
     if loss not in LOG_LINK:
         return y
@@ -541,7 +543,7 @@ def as_the_loss_takes_them(y, parameters):
 
 
 def weights_of(rng, n):
-    """Weights of the rows: none, whole numbers with zeros, of many sizes, or any doubles."""
+    """Return weights of the rows: none, counts with zeros, perhaps scaled, many sizes, or any doubles."""
     kind = rng.choice(["none", "counts", "sizes", "extreme"], p=[0.5, 0.25, 0.15, 0.1])
     if kind == "none":
         return None

@@ -1,4 +1,4 @@
-"""Child processes in which a crash, an endless loop or a lack of memory harms nobody else."""
+"""Child processes, in which a crash, an endless loop or a lack of memory harms no other process."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import warnings
 
 
 class Died(Exception):
-    """The child ended before it was done; says how."""
+    """The child ended too early; the message says how."""
 
 
 def in_child(function, *args, seconds=300.0):
@@ -22,7 +22,7 @@ def in_child(function, *args, seconds=300.0):
     Parameters
     ----------
     function : callable
-        Gives an iterable of things that can be pickled.
+        Returns an iterable of objects that can be pickled.
     *args
         Its arguments.
     seconds : float, default=300.0
@@ -31,18 +31,18 @@ def in_child(function, *args, seconds=300.0):
     Raises
     ------
     Died
-        When it crashes, or takes too long; it is then no more.
+        If the child crashes or takes too long; it has ended by then.
     """
     reader, writer = os.pipe()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads: none holds a lock here
+        warnings.simplefilter("ignore", DeprecationWarning)  # about forks with threads; none holds a lock here
         pid = os.fork()
     if pid == 0:
         code = 1
         try:
             os.close(reader)
-            faulthandler.disable()  # a crash is told by the parent
-            gc.freeze()  # or its collector writes to, and so copies, the memory that it shares with the parent
+            faulthandler.disable()  # the parent reports a crash
+            gc.freeze()  # otherwise the collector writes to, and so copies, memory shared with the parent
             with os.fdopen(writer, "wb") as pipe:
                 for thing in function(*args):
                     message = pickle.dumps(thing)
@@ -69,9 +69,9 @@ def in_child(function, *args, seconds=300.0):
 
 
 def each_in_child(function, items, seconds=300.0):
-    """Yield each item with ``function(item)``, run in a forked child, and with the seconds that it took.
+    """Yield each item, ``function(item)`` run in a forked child, and the seconds that it took.
 
-    Where the child died of an item, this stands with `Died`, and another child goes on with the next one.
+    If the child dies of an item, `Died` takes the place of the result, and another child goes on with the next item.
     """
     left = list(items)
     while left:
@@ -86,7 +86,7 @@ def each_in_child(function, items, seconds=300.0):
 
 
 def _read(reader, seconds):
-    """The next message, or None at the end."""
+    """Return the next message, or None at the end."""
     deadline, buffer, length = time.monotonic() + seconds, b"", None
     while length is None or len(buffer) < length:
         if not select.select([reader], [], [], max(0.0, deadline - time.monotonic()))[0]:

@@ -1,4 +1,4 @@
-"""The promise about files: CSV by a small grammar, read as Python's csv module reads it, or refused by name."""
+"""The promise about files: CSV from a small grammar is read as Python's csv module reads it, or refused by name."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ class File:
     Attributes
     ----------
     text : str
-        What the file has.
+        Content of the file.
     delimiter : str
-        Of its fields.
+        Delimiter of the fields.
     packing : str
         A key of ``PACKINGS``.
     target : str or None
@@ -56,9 +56,9 @@ class File:
     columns : list of str or None
         Columns that are features.
     batch_size : int
-        Most rows of a batch.
+        Largest number of rows in a batch.
     block, sample : int
-        Bytes that are read at a time, and that tell the types.
+        Bytes that are read at a time, and bytes that decide the types.
     """
 
     text: str
@@ -71,7 +71,7 @@ class File:
     sample: int = _csv._SAMPLE
 
     def options(self):
-        """Arguments of `read_batches` beside the file."""
+        """Return the arguments of `read_batches` other than the file."""
         return {"target": self.target, "columns": self.columns, "delimiter": self.delimiter,
                 "batch_size": self.batch_size}  # fmt: skip
 
@@ -80,11 +80,11 @@ class File:
 
 
 def hostile(rng):
-    """A file: a header and rows, each of them as it should be, mostly."""
+    """Return a file: a header and rows, most of them well-formed."""
     delimiter = str(rng.choice([",", ";", "\t"]))
     line_end = str(rng.choice(["\n", "\n", "\r\n", "\r"]))
     n_columns = int(rng.choice([1, 2, 3, 5, 200], p=[0.2, 0.3, 0.3, 0.18, 0.02]))
-    mischief = float(rng.choice([0.0, 0.003, 0.03, 0.3], p=[0.7, 0.1, 0.1, 0.1]))  # of a field
+    mischief = float(rng.choice([0.0, 0.003, 0.03, 0.3], p=[0.7, 0.1, 0.1, 0.1]))  # probability for a field or a line
     kinds = rng.choice(["numbers", "words", "pieces", "large"], n_columns, p=[0.4, 0.3, 0.2, 0.1])
     names = [f"c{i}" for i in range(n_columns)]
     if rng.random() < 0.3:
@@ -101,7 +101,7 @@ def hostile(rng):
     header = line([written(rng, name, delimiter, 0.0) for name in names])
     n_rows = int(rng.choice([0, 1, 5, 60], p=[0.05, 0.15, 0.4, 0.4]))
     spoilt = (int(rng.integers(n_rows + 1)), int(rng.choice([n_columns - 1, rng.integers(n_columns)])))
-    spoilt = spoilt if rng.random() < 0.5 else None  # the one field that is not as it should be
+    spoilt = spoilt if rng.random() < 0.5 else None  # one field that is malformed for certain
     rows = [
         line(
             [
@@ -128,23 +128,23 @@ def hostile(rng):
 
 
 def field(rng, kind):
-    """What a field is to hold."""
+    """Return what a field is to hold."""
     if kind == "numbers":
         return one_of(rng, [*NUMBERS, str(rng.normal())])
     if kind == "large":
         return one_of(rng, LARGE if rng.random() < 0.5 else NUMBERS)
     if kind == "words":
-        return str(rng.choice(WORDS))  # in whose array "\x00" is ""
+        return str(rng.choice(WORDS))  # NumPy turns "\x00" into ""
     return "".join(rng.choice(PIECES, int(rng.integers(4))))
 
 
 def one_of(rng, values):
-    """The one that ``rng.choice`` draws, which makes an array of them first, and takes ten times as long."""
+    """Return what ``rng.choice`` would draw; that makes an array first, and takes ten times as long."""
     return values[rng.integers(len(values))]
 
 
 def written(rng, value, delimiter, mischief):
-    """A field as text: with quotes where it needs them or by chance, and now and then with one that is wrong."""
+    """Return a field as text: with quotes if it needs them or by chance, and now and then with a wrong quote."""
     if rng.random() < mischief:
         at = int(rng.integers(len(value) + 1))
         return one_of(rng, ['"' + value, value[:at] + '"' + value[at:], f'"{value}"x', f'"{value}" ', f'"{value}'])
@@ -153,13 +153,13 @@ def written(rng, value, delimiter, mischief):
     return value
 
 
-# -- what the file has, by the csv module
+# -- what the file has, according to the csv module
 
 
 def expected(file):
-    """The names and rows that the csv module finds.
+    """Return the names and rows that the csv module finds.
 
-    None where it refuses the file, the lengths of rows differ, or a column that is to be read is not there.
+    None if it refuses the file, if the lengths of rows differ, or if a column to read is missing.
     """
     text = file.text.removeprefix("\ufeff")
     try:
@@ -177,9 +177,9 @@ def expected(file):
 
 
 def may_be_refused(file, names, rows):
-    """Whether there is a reason not to read rows that the file has."""
+    """Return whether there is a reason to refuse rows that the file has."""
     used = names if file.columns is None else [*file.columns, *([] if file.target is None else [file.target])]
-    if any(names.count(name) > 1 for name in used) or file.sample < _csv._SAMPLE:  # types are those of the first rows
+    if any(names.count(name) > 1 for name in used) or file.sample < _csv._SAMPLE:  # types come from the first rows
         return True
     if rows and any(all(row[names.index(name)] in MISSING for row in rows) for name in used):
         return True
@@ -190,12 +190,12 @@ def may_be_refused(file, names, rows):
 
 
 def exact(word):
-    """Whether float64 has a number, if it is a whole one."""
+    """Return whether float64 represents a number exactly, or the number is not whole."""
     return not WHOLE.fullmatch(word) or Decimal(word) == Decimal(float(word))
 
 
 def is_infinite(word):
-    """Whether float64 has infinity for a number, which is no target."""
+    """Return whether a number is infinite in float64, and so is no target."""
     try:
         return abs(float(word)) == float("inf")
     except ValueError:
@@ -203,7 +203,7 @@ def is_infinite(word):
 
 
 def same(value, word):
-    """Whether a value is what a field stands for."""
+    """Return whether a value is what a field stands for."""
     if value is None or value != value:
         return word in MISSING
     if isinstance(value, str):
@@ -220,14 +220,14 @@ def same(value, word):
 
 
 class Kept:
-    """A transformer that shows the frame that it is given."""
+    """A transformer that returns the frame it is given."""
 
     def transform(self, frame):
         return frame
 
 
 def read(file, path, transformer):
-    """Rows and targets as lists."""
+    """Return rows and targets as lists."""
     rows, targets = [], []
     for X, y in read_batches(path, **file.options(), transformer=transformer):
         rows += list(X.itertuples(index=False, name=None)) if hasattr(X, "itertuples") else X.shape[0] * [()]
@@ -237,7 +237,7 @@ def read(file, path, transformer):
 
 @contextmanager
 def blocks(file):
-    """Read in blocks of the sizes that the file says."""
+    """Read in blocks of the sizes that the file says, within a ``with`` statement."""
     before = _csv._BLOCK, _csv._SAMPLE
     _csv._BLOCK, _csv._SAMPLE = file.block, file.sample
     try:
@@ -247,7 +247,7 @@ def blocks(file):
 
 
 def wrong_with(file, path):
-    """What is wrong with what is read of a file; None if nothing is."""
+    """Return what is wrong with the reading of a file; None if nothing is wrong."""
     path.write_bytes(PACKINGS[file.packing](file.text.encode()))
     there = expected(file)
     read_rows = None
@@ -285,7 +285,7 @@ def wrong_with(file, path):
 
 
 def shorter(file):
-    """Files with less text, the boldest first."""
+    """Yield files with less text, the boldest cuts first."""
     if file.packing:
         yield replace(file, packing="")
     n = len(file.text)
@@ -295,7 +295,7 @@ def shorter(file):
 
 
 def shortest(file, wrong, path):
-    """A file with as little text as can be found that is wrong in the same way."""
+    """Return a file with as little text as can be found that is wrong in the same way."""
     stop = time.monotonic() + SHRINK_SECONDS
     found = True
     while found and time.monotonic() < stop:

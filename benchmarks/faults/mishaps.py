@@ -1,4 +1,4 @@
-"""The promises that need a mishap: malformed input, signals, little memory, threads, a damaged cache."""
+"""Promises that need a mishap: malformed input, signals, little memory, threads, a damaged cache."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from .cases import HAVE_NUMBA, as_the_loss_takes_them, drawn
 from .children import each_in_child
 from .promises import Broken, arrays, decision, described, image, is_not_finite, promise
 
-HEEDED = 0.2  # seconds after which an interrupt is heeded at the latest
-STALLS = 3.0  # seconds for which a file that stalls does so at most
+HEEDED = 0.2  # seconds within which an interrupt must be heeded
+STALLS = 3.0  # longest time that a file stalls, in seconds
 AT_ONCE = 3  # processes and threads
 
-# What to do to a CSR array X of at least two rows and columns with entries 1, 2, ... in all places. Those that follow
-# claim an order which is not there: they may be refused, or learnt as what they stand for.
+# Changes to a CSR array X with at least two rows and columns, and entries 1, 2, ... in all places. Those in MISLEADING
+# claim an order that is not there: such arrays may be refused, or learnt as what they stand for.
 MALFORMED = (
     "X.indices[-1] = X.shape[1]",
     "X.indices[0] = X.shape[1] + 1",
@@ -74,25 +74,25 @@ MISLEADING = (
 
 
 def plain_rows(case, n, d):
-    """Rows, targets and classes (None for regression) of plain sizes, to be learnt by the estimator of the case."""
+    """Return rows, targets and classes (None for regression) of plain sizes, for the estimator of the case."""
     rng = case.rng("plain rows")
     X = rng.normal(size=(n, d))
     if case.classes is not None:
         y = drawn(rng, case.classes, n)
         if y.ndim == 1:
-            y[: len(case.classes)] = case.classes[:n]  # all of them, as `fit` needs two
+            y[: len(case.classes)] = case.classes[:n]  # all classes, because `fit` needs two
         return X, y, case.classes
     return X, as_the_loss_takes_them(X[:, 0] + rng.normal(size=n), case.parameters), None
 
 
 def new_model(case):
-    """The estimator of the case, not fitted; its ``fit`` makes three passes."""
+    """Return the estimator of the case, not fitted; its ``fit`` makes three passes."""
     own = {"tol": None} if hasattr(case.model(), "tol") else {}
     return case.model().set_params(max_iter=3, random_state=0, **own)
 
 
 def told(model, X, y, classes, method="partial_fit"):
-    """Call a method that learns, without its warnings."""
+    """Call a method that learns, and ignore its warnings."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if method == "fit":
@@ -101,7 +101,7 @@ def told(model, X, y, classes, method="partial_fit"):
 
 
 def long_rows(n, d, classes):
-    """Rows as Python, for reproducers."""
+    """Return Python that makes rows, for reproducers."""
     if classes is None:
         labels = "np.abs(X[:, 0])"
     elif classes.ndim == 2:
@@ -116,7 +116,8 @@ def first_call(classes):
 
 
 def as_many(case, on_numpy, compiled):
-    """How many rows make a call that takes a while: on NumPy fewer for models that take many times as long for each."""
+    """Return how many rows make a call take a while: on NumPy, fewer for models that take many times as long for each.
+    """
     if case.kernel == "numba":
         return compiled
     if isinstance(case.parameters.get("half_life"), str | tuple):
@@ -139,7 +140,7 @@ def malformed_matrices_are_refused(case):
     full, model = sparse.csr_array(np.arange(1.0, n * d + 1).reshape(n, d)), new_model(case)
     try:
         told(model, full, y, classes)
-    except ValueError:  # as where each column of the case has bounds of its own
+    except ValueError:  # for example, bounds for each column of the case
         return
     trials = [(damage, str(rng.choice(["partial_fit", "fit", "predict"]))) for damage in (*MALFORMED, *MISLEADING)]
     found = [
@@ -163,15 +164,15 @@ def malformed_matrices_are_refused(case):
 
 
 def _damaged(known, before, X, y, classes, trial):
-    """What is wrong when the rows ``X`` are damaged and given to a copy of a ``known`` model; None if nothing is.
+    """Return what goes wrong if the rows ``X`` are damaged and given to a copy of a ``known`` model.
 
-    ``before`` is the image of that model.
+    None if nothing does. ``before`` is the image of that model.
     """
     damage, method = trial
     names = {"X": X.copy(), "np": np}
     exec(damage, names)
     damaged, model, reference = names["X"], copy.deepcopy(known), None
-    if damage in MISLEADING:  # SciPy tells by the arrays themselves once it is made anew
+    if damage in MISLEADING:  # made anew, SciPy finds the order from the arrays themselves
         honest = sparse.csr_array((damaged.data, damaged.indices, damaged.indptr), shape=damaged.shape)
         honest.sum_duplicates()
         reference = copy.deepcopy(known)
@@ -190,7 +191,9 @@ def _damaged(known, before, X, y, classes, trial):
 
 
 def interrupt_after(delay):
-    """Send this process an interrupt after so many seconds; return the process that does, and when it will."""
+    """Send this process an interrupt after ``delay`` seconds; return the process that sends it, and the time of
+    sending.
+    """
     pid = os.fork()
     if pid == 0:
         time.sleep(delay)
@@ -204,7 +207,8 @@ def interrupts_change_nothing(case):
     sklearn_nag.set_config(kernel=case.kernel)
     rng = case.rng("interrupts")
     d = 5
-    # On NumPy as many for all models: what is not heeded soon shows in calls of seconds alone.
+    # On NumPy, the number is the same for all models: only calls that take seconds show if an interrupt is not heeded
+    # soon.
     n = 1_000 if case.kernel == "numpy" else 200_000 // (1 + 20 * (case.parameters.get("invariance") == "full"))
     X, y, classes = plain_rows(case, n, d)
     method = str(rng.choice(["partial_fit", "fit"]))
@@ -219,7 +223,7 @@ def interrupts_change_nothing(case):
     except ValueError:  # a rule that diverges on these rows
         return
     seconds, worked = time.perf_counter() - start, time.process_time() - worked
-    busy = max(1.0, seconds / max(worked, 1e-3))  # how much longer things take beside the other work of the machine
+    busy = max(1.0, seconds / max(worked, 1e-3))  # slow-down by other work of the machine
     before, after, done = image(model), image(twin), False
     delay = float(rng.uniform(0.0, 1.1)) * seconds
     lines = (
@@ -369,8 +373,8 @@ def readers_see_whole_models(case):
 
 
 def _exported_and_explained(model, seen):
-    """Read a model in ways that give no bits to compare, but that may leave something behind."""
-    with contextlib.suppress(ValueError, AttributeError):  # of mixtures, and where weights in raw units lose digits
+    """Read a model in ways that give no bits to compare, but may leave something behind."""
+    with contextlib.suppress(ValueError, AttributeError):  # mixtures, and weights that lose digits in raw units
         model.to_sklearn()
     with contextlib.suppress(ValueError, AttributeError):
         model.contributions(sparse.csr_array(seen))
@@ -429,7 +433,7 @@ def writers_lose_no_rows(case):
 
 
 def stream(X, y, classes, batch_size):
-    """Batches of rows, and what `fit_stream` is told of classes."""
+    """Return batches of rows, and the options of `fit_stream` for classes."""
     batches = [(X[i : i + batch_size], y[i : i + batch_size]) for i in range(0, len(y), batch_size)]
     return batches, {} if classes is None else {"classes": classes}
 
@@ -439,10 +443,10 @@ def interrupts_end_waiting_for_files(case):
     sklearn_nag.set_config(kernel=case.kernel)
     rng = case.rng("stalled files")
     X, y, classes = plain_rows(case, 100, 2)
-    if classes is not None and classes.ndim == 2:  # svmlight has a single column
+    if classes is not None and classes.ndim == 2:  # svmlight has a single column of targets
         y, classes = y[:, 0], classes[0]
     elif classes is not None:
-        y, classes = np.searchsorted(classes, y), np.arange(len(classes))  # svmlight has numbers alone
+        y, classes = np.searchsorted(classes, y), np.arange(len(classes))  # svmlight has only numbers
     rows = [f"{target!r} 0:{a!r} 1:{b!r}\n" for target, (a, b) in zip(y.tolist(), X.tolist())]
     text = "".join(rows[: int(rng.integers(len(rows)))]).encode()
     packed, delay = bool(rng.random() < 0.5), float(rng.uniform(0.05, 0.4))
@@ -459,7 +463,7 @@ def interrupts_end_waiting_for_files(case):
             f"threading.Timer({delay:.3g}, os.kill, (os.getpid(), signal.SIGINT)).start()",
             f"fit_stream(model, read_batches({path.name!r}, n_features=2){_given(classes)})",
         )
-        unblock = threading.Timer(delay + STALLS, os.close, [pipe])  # who waits for the pipe then comes to its end
+        unblock = threading.Timer(delay + STALLS, os.close, [pipe])  # ends the waiting for the pipe
         unblock.start()
         pid, sent = interrupt_after(delay)
         try:
@@ -542,7 +546,7 @@ def _umask():
     return mask
 
 
-# -- the cache of what was compiled
+# -- the cache of compiled code
 
 LEARN_AND_TELL = """
 import hashlib, numpy as np, sklearn_nag
@@ -563,12 +567,12 @@ PLACES = {"a file": "taken", "in a file": "taken/cache", "where nothing can be w
 
 
 def flipped(data):
-    """Bytes with one bit changed near the beginning."""
+    """Return bytes with one bit changed near the beginning."""
     return data[:20] + bytes([data[20] ^ 1]) + data[21:]
 
 
 def run_at_once(folder, n, full_disk=False):
-    """What `LEARN_AND_TELL` prints in each of ``n`` processes at once; raises `Broken` for one that fails."""
+    """Return what `LEARN_AND_TELL` prints in each of ``n`` processes at once; raise `Broken` if one fails."""
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder), "SKLEARN_NAG_KERNEL": "numba"}
 
     def limit():

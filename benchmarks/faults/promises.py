@@ -1,4 +1,4 @@
-"""The promises that can be tried within one process; `mishaps` has those that need more."""
+"""Promises that can be tried within one process; `mishaps` has those that need more."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ from .cases import (
 
 TOLERANCE = 1e-6  # between the kernels, relative to the largest prediction
 TINY = np.finfo(np.float64).tiny
-APART = 53  # columns of wide rows from one that a case has to the next
-NUMBERS = (np.ndarray, np.generic, float, int, str, type(None))  # and all else that is compared bit by bit
+APART = 53  # distance of the case's columns from one another in wide rows
+NUMBERS = (np.ndarray, np.generic, float, int, str, type(None))  # and all else that is compared bit for bit
 BOUNDS = (".constraint", ".clip")  # parameters that may be infinite
-FARTHEST_OFF = 0.03  # coverage from what was asked for, in `restless` rows
-ULPS = 1e-15  # by which inputs are moved to see how much the last digits matter
-MOVES = 40  # how often they are moved
+FARTHEST_OFF = 0.03  # largest error of the coverage, on `restless` rows
+ULPS = 1e-15  # size of the moves that show how much the last digits of the input matter
+MOVES = 40  # number of these moves
 
 
 class Broken(AssertionError):
@@ -55,9 +55,9 @@ class Broken(AssertionError):
     Parameters
     ----------
     message : str
-        How.
+        How it is broken.
     *lines : str
-        Python that shows it, after the lines that define the case; by default the case's calls of ``partial_fit``.
+        Lines of Python that show it, after those that define the case; by default the case's calls of ``partial_fit``.
     """
 
     def __init__(self, message, *lines):
@@ -67,18 +67,18 @@ class Broken(AssertionError):
 
 @dataclass(frozen=True)
 class Promise:
-    """What is promised, and the function that tries it.
+    """A promise, and the function that tries it.
 
     Attributes
     ----------
     says : str
-        The promise, as a table has it.
+        The promise, as tables show it.
     holds : callable
-        ``holds(case)`` raises `Broken` if it does not.
+        ``holds(case)`` raises `Broken` if the promise does not hold.
     every : int
-        It is tried on one of so many cases, as some take long.
+        The promise is tried on one of so many cases, because some promises take long.
     shrinks : bool
-        Whether a case that breaks it can be made smaller: it breaks it each time, and soon.
+        Whether a case that breaks it can be made smaller: such a case breaks it each time, and soon.
     """
 
     says: str
@@ -91,7 +91,7 @@ PROMISES: dict[str, Promise] = {}
 
 
 def promise(says, every=1, shrinks=True):
-    """Put a function of a case among the promises."""
+    """Return a decorator that adds a function of a case to the promises."""
 
     def register(holds):
         PROMISES[holds.__name__] = Promise(says, holds, every, shrinks)
@@ -104,7 +104,7 @@ def promise(says, every=1, shrinks=True):
 
 
 def learn(case, model, rows, y, weight, method="partial_fit"):
-    """Let ``model`` learn rows by the kernel of the case; return decision values from before each."""
+    """Let ``model`` learn rows with the kernel of the case; return decision values from before each row."""
     options = {} if case.classes is None or method == "fit" else {"classes": case.classes}
     with sklearn_nag.config_context(kernel=case.kernel), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -121,18 +121,18 @@ def part(array, rows):
 
 
 def learnt(case, X=None):
-    """A model that has learnt the case in one call, and the decision values that it played."""
+    """Return a model that has learnt the case in one call, and the decision values that it played."""
     model = case.model()
     return model, learn(case, model, case.rows(X), case.y, case.weight)
 
 
-_of_case = {"case": None}  # what `once` keeps, of one case at a time
+_of_case = {"case": None}  # results that `once` keeps, for one case at a time
 
 
 def once(function):
-    """Let what ``function(case)`` gives, or raises, be made once for the promises on a case, which come in a row.
+    """Compute ``function(case)`` once for all promises on a case, which come in a row, and keep its result or error.
 
-    None of them may change it. In a child that died the next one makes it again.
+    No promise may change the result. After a child has died, the next one computes it again.
     """
 
     @functools.wraps(function)
@@ -155,20 +155,20 @@ def once(function):
 
 @once
 def taught(case):
-    """Like `learnt`, and the image of the model, once for all promises."""
+    """Return what `learnt` returns, and the image of the model, once for all promises."""
     model, played = learnt(case)
     return model, played, image(model)
 
 
 @once
 def fitted(case):
-    """A model that ``fit`` has taught the case."""
+    """Return a model that has learnt the case with ``fit``."""
     return learn(case, case.model(), case.rows(), case.y, case.weight, "fit")
 
 
 @once
 def taught_in_batches(case):
-    """Like `taught`, batch by batch."""
+    """Return what `taught` returns, but learn batch by batch."""
     model = case.model()
     played = [
         learn(case, model, case.rows(case.X[rows]), case.y[rows], part(case.weight, rows)) for rows in case.batches
@@ -177,13 +177,15 @@ def taught_in_batches(case):
 
 
 def decide(case, model, rows=None):
-    """Decision values as an array of two dimensions."""
+    """Return decision values as a two-dimensional array."""
     with sklearn_nag.config_context(kernel=case.kernel):
         return decision(model, case.rows() if rows is None else rows)
 
 
 def decision(model, rows):
-    """Decision values, probabilities or, where there are neither, a 1 for what is predicted; of two dimensions."""
+    """Return decision values or probabilities, or else predictions (classes as ones and zeros), as a two-dimensional
+    array.
+    """
     for name in ("decision_function", "predict_proba"):
         if hasattr(model, name):
             values = getattr(model, name)(rows)
@@ -196,7 +198,7 @@ def decision(model, rows):
 
 
 def arrays(thing, name="model", found=None):
-    """Names and values of all numbers of a model, as a list of pairs."""
+    """Return names and values of all numbers of a model, as a list of pairs."""
     found = [] if found is None else found
     if isinstance(thing, NUMBERS):
         found.append((name, np.asarray(thing)))
@@ -213,31 +215,31 @@ def arrays(thing, name="model", found=None):
 
 
 def is_not_finite(name, array):
-    """Whether numbers of a model are NaN or infinite where they must not be; what bounds something may be infinite."""
+    """Return whether numbers of a model are NaN or infinite where they must not be; bounds may be infinite."""
     return array.dtype.kind == "f" and not any(word in name for word in BOUNDS) and not np.isfinite(array).all()
 
 
 def image(model):
-    """All that is kept of a model, to be compared bit by bit."""
+    """Return all that a model keeps, to be compared bit for bit."""
     return {name: (a.shape, a.tolist() if a.dtype.hasobject else a.tobytes()) for name, a in arrays(model)}
 
 
 def expect_same(before, after, when):
-    """Raise `Broken` where two images differ."""
+    """Raise `Broken` if two images differ."""
     for name in {**before, **after}:
         if before.get(name) != after.get(name):
             raise Broken(f"{name} is not the same {when}")
 
 
 def expect_equal(a, b, what):
-    """Raise `Broken` where two arrays differ in any bit."""
+    """Raise `Broken` if two arrays differ in any bit."""
     if a.shape != b.shape or a.tobytes() != b.tobytes():
         with np.errstate(all="ignore"):
             raise Broken(f"{what} differ: {np.abs(a - b).max() if a.shape == b.shape else (a.shape, b.shape)}")
 
 
 def shown(case, method="partial_fit"):
-    """The call of a method as Python."""
+    """Return the call of a method as Python."""
     weight = "" if case.weight is None else ", sample_weight=weight"
     if method == "fit":
         return f"model.set_params(max_iter=2, random_state=0).fit(X, y{weight})"
@@ -275,7 +277,7 @@ def numbers_stay_finite(case):
 
 
 def extreme_rows(case):
-    """Dense rows of the largest numbers and the smallest."""
+    """Return dense rows of the largest and the smallest numbers."""
     return np.ascontiguousarray(np.resize([LARGEST, -LARGEST, 5e-324, 1.0], (2, case.X.shape[1])))
 
 
@@ -301,7 +303,7 @@ def intervals_are_in_order(case):
         low, high = interval[..., 0, :], interval[..., 1, :]
         middle = model.predict(rows)[..., None]
         nested = (low[..., 1:] <= low[..., :-1]).all() and (high[..., 1:] >= high[..., :-1]).all()
-        slack = 1e-12 * np.abs(middle)  # columns may be added up in another order by the next call
+        slack = 1e-12 * np.abs(middle)  # the next call may add up columns in another order
         if np.isnan(interval).any() or not nested or not ((low <= middle + slack) & (middle - slack <= high)).all():
             call = f"model.predict_interval({shows}, {literal(coverages)})"
             raise Broken("intervals are not in order", shown(case), call)
@@ -332,7 +334,7 @@ def coverage_holds(case):
 
 
 def restless(case, n=3000):
-    """``n`` rows and targets of a stream whose weights, units and noise change now and then."""
+    """Return ``n`` rows and targets of a stream whose weights, units and noise change now and then."""
     rng, classifies = case.rng("restless"), case.classes is not None
     part = np.sort(rng.integers(0, 3, n))
     X = rng.normal(size=(n, 3)) * 10.0 ** rng.integers(-3, 4, 3)
@@ -381,7 +383,7 @@ def nothing_fails(case):
 def failures_change_nothing(case):
     try:
         model, _, before = taught_in_batches(case)
-        model = copy.deepcopy(model)  # as what changes it here is not to be blamed on others
+        model = copy.deepcopy(model)  # so that changes made here are not blamed on others
     except Exception:
         model = case.model()
         for rows in case.batches:
@@ -405,7 +407,7 @@ def failures_change_nothing(case):
 
 
 def spoilt(case):
-    """Input that must be refused: what is wrong with it, that as Python, rows, targets, weights."""
+    """Yield input that must be refused: what is wrong with it, the same as Python, rows, targets, weights."""
     rng = case.rng("spoilt")
     (n, d), rows, weight = case.X.shape, case.rows(), case.weight
     i, j = int(rng.integers(n)), int(rng.integers(d))
@@ -471,7 +473,7 @@ def columns_that_no_row_names_do_not_matter(case):
     if not case.is_sparse or case.classes is None or case.learner.startswith("Hedge"):
         return
     found, failed = [], []
-    for large in (2**60, 0):  # numbers, from which on a model keeps the columns that rows name
+    for large in (2**60, 0):  # from this many numbers in a table on, a model keeps only the columns that rows name
         model, played = case.model(), []
         with mock.patch.object(placed, "LARGE", large), mock.patch.object(placed, "AT_ONCE", 64):
             for rows in case.batches:
@@ -498,12 +500,12 @@ def columns_that_no_row_names_do_not_matter(case):
     expect_equal(of_all._state.part(features).columns.table, state.part(features).columns.table, "columns")
     if of_all._state.is_exact():
         decisions = [decide(case, each, wide(case.rows())) for each in (of_all, model)]
-        if np.abs(decisions[0]).max() < LARGEST / 2:  # where all weights are in range, and sums of them
+        if np.abs(decisions[0]).max() < LARGEST / 2:  # if all weights and their sums are in range
             expect_equal(*decisions, "predictions, of all columns and of those that rows name,")
 
 
 def wide(rows):
-    """Sparse rows with so many columns that hold only 0 between those they have that they are read as wide ones."""
+    """Return sparse rows with so many columns of zeros between their own that they are read as wide rows."""
     rows = sparse.csr_array(rows)
     indices, n_columns = rows.indices * APART + 7, max(5000, (rows.shape[1] + 1) * APART)
     return sparse.csr_array((rows.data, indices, rows.indptr), shape=(rows.shape[0], n_columns))
@@ -514,7 +516,7 @@ def storage_does_not_matter(case):
     if "float32" in case.storage or case.storage in IN_PARTS:
         return
     kinds = [kind for kind in (SPARSE if case.is_sparse else DENSE) if "float32" not in kind and kind not in IN_PARTS]
-    if case.kernel == "numba" and "int64" not in case.storage:  # which would be compiled for this alone
+    if case.kernel == "numba" and "int64" not in case.storage:  # int64 would be compiled for this alone
         kinds = [kind for kind in kinds if "int64" not in kind]
     found = {}
     for kind in kinds:
@@ -536,7 +538,7 @@ def storage_does_not_matter(case):
 def parts_of_rows_do_not_matter(case):
     by_unit = case.classes is None and case.parameters.get("target_normalization", "std") is not None
     if by_unit and case.parameters.get("penalty") is not None:
-        return  # a penalty falls due where a column is named, by the unit that targets have then
+        return  # a penalty falls due when a column is named, in the unit that targets have then
     if case.stable and case.storage in IN_PARTS:
         expect_agreement(case, {"sorted rows": (case.kernel, "csr"), "these rows": (case.kernel, case.storage)})
 
@@ -544,14 +546,14 @@ def parts_of_rows_do_not_matter(case):
 @promise("both kernels accept the same, and agree")
 def kernels_agree(case):
     careful = case.parameters.get("invariance") != "full" and case.is_careful(case.parameters)
-    alike = case.classes is not None and len(case.classes) > 2  # heads that rounding alone tells apart
+    alike = case.classes is not None and len(case.classes) > 2  # heads that differ by rounding alone
     if case.kernel == "numba" and case.stable and (case.within_a_range or (careful and not alike)):
         expect_agreement(case, {kernel: (kernel, case.storage) for kernel in ("numpy", "numba")})
 
 
 @promise("both kernels agree after thousands of rows", every=4, shrinks=False)
 def kernels_agree_for_long(case):
-    """By then shares of experts vanish, sums have faded, and a column has not varied for long."""
+    """By then, shares of experts have vanished, sums have faded, and a column has not varied for long."""
     if case.kernel != "numba" or not case.stable:
         return
     X, y = restless(case, 2000)
@@ -561,14 +563,14 @@ def kernels_agree_for_long(case):
 
 
 def expect_agreement(case, ways):
-    """Raise `Broken` where two ways to learn a case differ by more than rounding.
+    """Raise `Broken` if two ways to learn a case differ by more than rounding.
 
     Parameters
     ----------
     case : Case
         What is learnt.
     ways : dict of str to (str, str)
-        By name, the kernel and the storage of the rows.
+        The kernel and the storage of the rows, by name.
     """
 
     def outcome(way, X, y, weight, moved=False):
@@ -607,12 +609,12 @@ def expect_agreement(case, ways):
     if not case.within_bounds:
         return
     largest_target = np.abs(case.y).max() if case.classes is None else 0.0
-    scale = max(np.abs(a).max(), ULPS / TOLERANCE * largest_target)  # as targets are rounded, too
+    scale = max(np.abs(a).max(), ULPS / TOLERANCE * largest_target)  # targets are rounded, too
     distance = np.abs(a - b).max() / scale if scale > 0 else np.abs(b).max()
     if distance <= TOLERANCE:
         return
     rng = case.rng("ulps")
-    for _ in range(MOVES):  # are these rows such that the last digits of the input decide, if only now and then?
+    for _ in range(MOVES):  # do the last digits of the input decide on these rows, if only now and then?
         X = np.clip(case.X * (1.0 + ULPS * rng.normal(size=case.X.shape)), -LARGEST, LARGEST)
         weight = np.ones(len(X)) if case.weight is None else case.weight
         weight = np.clip(weight * (1.0 + ULPS * rng.normal(size=len(X))), 0.0, LARGEST_ACCEPTED_WEIGHT)
@@ -646,8 +648,8 @@ def powers_of_two_of_targets_do_not_matter(case):
     options, sizes = case.parameters, np.abs(case.y[case.y != 0]) if case.classes is None else np.zeros(0)
     if not sizes.size or options.get("target_normalization", "standard") is None or options.get("loss") in LOG_LINK:
         return
-    mixes = case.learner.startswith(("Hedge", "NAGCells"))  # by losses in raw units
-    if mixes and options.get("update") == "hedge":  # whose rate has a unit
+    mixes = case.learner.startswith(("Hedge", "NAGCells"))  # they mix by losses in raw units
+    if mixes and options.get("update") == "hedge":  # its rate has a unit
         return
     lowest, highest = (1.0 / LARGEST_TARGET, LARGEST_TARGET) if mixes else (LEAST_TARGET, MOST_TARGET)
     if sizes.min() < lowest or sizes.max() / WIDEST_RANGE > sizes.min():
@@ -659,7 +661,7 @@ def powers_of_two_of_targets_do_not_matter(case):
 
 
 def expect_no_units(case, power, of_target):
-    """Raise `Broken` where powers of two of each column, and of the target, change a bit, within the bounds."""
+    """Raise `Broken` if powers of two in the unit of each column, or of the target, change a bit, within the bounds."""
     if not (case.within_bounds and case.within_a_range):
         return
     if case.parameters.get("loss") == "huber" and case.parameters.get("epsilon", 1.0) < LEAST_EPSILON:
@@ -687,7 +689,7 @@ def expect_no_units(case, power, of_target):
 
 
 def in_other_units(parameters, power, of_target):
-    """Parameters that differ where columns and targets are multiplied by powers of two; None beyond the range."""
+    """Return parameters that change if columns and targets are multiplied by powers of two; None beyond the range."""
     units = {}
     if isinstance(parameters.get("constraint"), Box):
         units["constraint"] = parameters["constraint"], of_target - power
@@ -705,7 +707,7 @@ def in_other_units(parameters, power, of_target):
 
 
 def in_words(parameters):
-    """Parameters that other units change, as Python."""
+    """Return parameters that other units change, as Python."""
     return "{" + ", ".join(f"{name!r}: {as_python(value)}" for name, value in parameters.items()) + "}"
 
 
@@ -727,7 +729,7 @@ def weights_are_within_bounds(case):
 
 
 def bounds_of(constraint, n):
-    """Least and largest weights, by the definition."""
+    """Return the least and the largest weights, from the definition."""
     if isinstance(constraint, Box):
         return constraint.low, constraint.high
     signs = dict.fromkeys(range(n), 1) if constraint == "nonnegative" else constraint
@@ -759,12 +761,14 @@ def linear_maps_do_not_matter(case):
 
 
 def mapped(case):
-    """What `linear_maps_do_not_matter` is about: a case of rows of its own, rows in their span, and maps of these."""
+    """Return what `linear_maps_do_not_matter` needs: a case with its own rows, these rows, rows in their span, and
+    maps.
+    """
     rng = case.rng("linear maps")
     kept = {"loss", "fit_intercept", "multi_class", "target_normalization", "quantile", "epsilon", "average", ALPHA}
     classifies = case.classes is not None
     parameters = {name: value for name, value in case.parameters.items() if name in kept}
-    if parameters.get("loss") not in (*CLASSIFICATION, *REGRESSION):  # a mixture's
+    if parameters.get("loss") not in (*CLASSIFICATION, *REGRESSION):  # the loss of a mixture
         parameters.pop("loss", None)
     parameters["average"] = parameters.get("average", True) is not False
     parameters.update(invariance="full", update=str(rng.choice(["auto", "potential"])))
@@ -805,7 +809,7 @@ def mapped(case):
 
 
 def last_digits_decide(case, more, distance):
-    """Whether inputs moved by their last digits change what a model decides by as much, if only now and then."""
+    """Return whether moves of the last digits of the input change decisions by as much, if only now and then."""
     rng = case.rng("ulps")
     model, _ = learnt(case)
     before = decide(case, model, more)

@@ -1,4 +1,4 @@
-"""The promises about models that are saved, and about calls that come in the midst of others."""
+"""Promises about models that are saved, and about calls during other calls."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from .promises import Broken, decision, described, image, promise
 
 TRIALS = 40  # files for each case
 REFUSALS = (ValueError, TypeError)
-CORE = ("Columns", "Targets", "Mixture", "FixedRate", "State")  # whose arrays compiled code is given
+CORE = ("Columns", "Targets", "Mixture", "FixedRate", "State")  # compiled code gets their arrays
 
 
 class Saved:
-    """An object as a pickle has it: it is loaded by the code of its class, and whatever was changed here."""
+    """An object as in a pickle: the code of its class loads it, whatever was changed here."""
 
     def __init__(self, kind, state):
         self.kind, self.state = kind, state
@@ -37,7 +37,7 @@ class Saved:
 
 
 class Entry(NamedTuple):
-    """A value in a file: where it stands, by name and in its container, and whether compiled code is given it."""
+    """A value in a file: its name, its place in its container, and whether compiled code gets it."""
 
     name: str
     container: Any
@@ -50,7 +50,7 @@ class Entry(NamedTuple):
 
 
 def as_saved(thing, met=None):
-    """``thing`` with `Saved` in the place of objects of the package; what is one object stays one."""
+    """Return ``thing`` with `Saved` in place of objects of the package; what is one object stays one."""
     met = {} if met is None else met
     if id(thing) in met:
         return met[id(thing)]
@@ -61,13 +61,13 @@ def as_saved(thing, met=None):
     if not type(thing).__module__.startswith("sklearn_nag"):
         return thing
     saved = met[id(thing)] = Saved(type(thing), None)
-    met[saved] = thing  # which has to live as long as its id is in use
+    met[saved] = thing  # it has to live as long as its id is in use
     saved.state = as_saved(dict(thing.__getstate__()), met)
     return saved
 
 
 def entries(saved, name="model", met=None):
-    """All entries of what `as_saved` gave; those of tuples, which cannot be changed, as one."""
+    """Yield all entries of what `as_saved` returned; a tuple cannot be changed, and is one entry."""
     met = set() if met is None else met
     if isinstance(saved, Saved) and saved not in met:
         met.add(saved)
@@ -127,7 +127,7 @@ OF_ALL = {"None": lambda _: None, "missing": lambda _: GONE}
 
 
 def changes(value):
-    """What may be done to a value, by name."""
+    """Return the changes that may be made to a value, by name."""
     if isinstance(value, np.ndarray):
         return OF_ARRAYS | OF_ALL if value.size else OF_ALL
     if isinstance(value, bool | np.bool_):
@@ -138,7 +138,7 @@ def changes(value):
 
 
 def tampered(model, rng, n):
-    """Pickles of a model with one entry changed, with what was changed, and whether no model can be like that."""
+    """Yield pickles of a model with one entry changed, what was changed, and whether no model can be like that."""
     saved = as_saved(model)
     found = [entry for entry in entries(saved) if "_sklearn_version" not in entry.name]
     core = [entry for entry in found if entry.is_core]
@@ -176,7 +176,7 @@ def tampered_models_are_refused(case):
     changed = [copy.deepcopy(model) for _ in others]
     for one, (name, value) in zip(changed, others.items()):
         setattr(one, name, value)
-    files, few = list(tampered(model, rng, TRIALS)), slice(0, 3)  # rows, to use what is loaded
+    files, few = list(tampered(model, rng, TRIALS)), slice(0, 3)  # rows to use loaded models with
     found = each_in_child(partial(_tried, rows[few], y[few], classes), [*files, *changed], seconds=120.0)
     for (_, what, _), wrong, _ in itertools.islice(found, len(files)):
         if wrong:
@@ -194,12 +194,12 @@ def tampered_models_are_refused(case):
 
 
 def _tried(X, y, classes, thing):
-    """What is wrong with a file, or what happens when a model is used."""
+    """Return what is wrong with a file, or what happens when a model is used."""
     return (_loaded if isinstance(thing, tuple) else _used)(X, y, classes, thing)
 
 
 def _loaded(X, y, classes, file):
-    """What is wrong when a file is loaded, and what it gives is used; None if nothing is."""
+    """Return what goes wrong if a file is loaded and its model is used; None if nothing does."""
     content, _, hopeless = file
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -216,7 +216,7 @@ def _loaded(X, y, classes, file):
 
 
 def _used(X, y, classes, model):
-    """What happens when a model is used: it is "refused" by an error, or nothing is wrong (None), or something is."""
+    """Use a model; return "refused" if it raises an error as it should, None if nothing is wrong, or what is wrong."""
     refused = None
     n_features = getattr(model, "n_features_in_", X.shape[1])
     tables = [X]
@@ -241,7 +241,7 @@ def _used(X, y, classes, model):
 
 
 def learns_long(case):
-    """Rows, targets and classes for a call that takes a while, a model that has learnt, and the method."""
+    """Return rows, targets and classes for a call that takes a while, a model that has learnt, and the method."""
     sklearn_nag.set_config(kernel=case.kernel)
     rng = case.rng("within")
     n = as_many(case, 200, 30_000 // (1 + 20 * (case.parameters.get("invariance") == "full")))
@@ -284,7 +284,7 @@ def models_are_not_entered_again(case):
             wrong.append(f"reading raises {described(error)}")
 
     def enter_and_read(*_):
-        if turn_of(model).changing.locked():  # else the signal came before the call began, or after it
+        if turn_of(model).changing.locked():  # otherwise the signal came before or after the call
             enter()
             read()
 
@@ -315,12 +315,12 @@ def models_are_not_entered_again(case):
 
 
 def _interrupted(call, handler, every):
-    """Make a call during which a handler of signals runs every so many seconds."""
+    """Make a call during which a signal handler runs every ``every`` seconds."""
     inside = [False]
 
     def handle(*_):
         if inside[0]:
-            inside[0] = False  # a signal that comes meanwhile is let pass
+            inside[0] = False  # a signal that arrives meanwhile is ignored
             handler()
             inside[0] = True
 

@@ -1,4 +1,4 @@
-"""Making a case that breaks a promise as small as it can be."""
+"""Make a case that breaks a promise as small as possible."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from .cases import DENSE
 
 
 def kind(message):
-    """A message without its numbers, to tell one defect from another."""
+    """Return a message without its numbers, to tell one defect from another."""
     return re.sub(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", "#", message)
 
 
 def shrunk(case, first_broken, seconds=20.0):
-    """The smallest case found that is broken in the same way.
+    """Return the smallest case found that is broken in the same way.
 
     Parameters
     ----------
     case : Case
-        Breaks a promise.
+        A case that breaks a promise.
     first_broken : callable
-        Takes cases, and returns the first one of them that breaks it likewise; None if there is none.
+        Takes cases, and returns the first that breaks the promise in the same way; None if there is none.
     seconds : float, default=20.0
-        After how long not to go on.
+        Time after which to stop.
 
     Returns
     -------
     Case
-        That none of the steps of `smaller` makes smaller, unless time ran out.
+        A case that no step of `smaller` makes smaller, unless time ran out.
     """
     stop = time.monotonic() + seconds
     while time.monotonic() < stop and (found := first_broken(smaller(case))) is not None:
@@ -40,7 +40,7 @@ def shrunk(case, first_broken, seconds=20.0):
 
 
 def smaller(case):
-    """Cases that are simpler by one step, the boldest first."""
+    """Yield cases that are simpler by one step, the boldest steps first."""
     n, d = case.X.shape
     for size in sorted({n // 2, n // 4, 1} - {0}, reverse=True):
         for start in range(0, n, size) if n > size else ():
@@ -74,7 +74,7 @@ def smaller(case):
 
 
 def simpler(array):
-    """The array with simpler numbers: first all of them, then one at a time."""
+    """Yield the array with simpler numbers: first all of them, then one at a time."""
     for change in (to_power, to_digit):
         changed = change(array)
         if not np.array_equal(changed, array):
@@ -88,14 +88,14 @@ def simpler(array):
 
 
 def rank(value):
-    """How simple a number is: 0, 1, powers of ten, the others by the length of what is written."""
+    """Return how simple a number is: first 0 and 1, then others by the length of their representation."""
     if value in (0.0, 1.0):
         return (0, value + 0.5 * np.signbit(value))
     return (1, len(repr(float(value))) + (value < 0))
 
 
 def to_power(array):
-    """The power of ten at or below each size; 0 stays."""
+    """Return the power of ten at or below each size; 0 stays."""
     with np.errstate(divide="ignore"):
         exponent = np.floor(np.log10(np.abs(array)))
     exponent = np.where(np.isfinite(exponent), exponent, 0)
@@ -104,7 +104,7 @@ def to_power(array):
 
 
 def to_digit(array):
-    """Numbers of one digit."""
+    """Return numbers rounded to one digit."""
     return np.array([float(f"{x:.0e}") if np.isfinite(float(f"{x:.0e}")) else x for x in np.ravel(array)]).reshape(
         np.shape(array)
     )

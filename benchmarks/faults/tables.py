@@ -1,4 +1,4 @@
-"""The promises about transformers and pipelines: random tables of ugly values, through random transformers."""
+"""Promises about transformers and pipelines: random tables of ugly values go through random transformers."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ if all(HAVE.values()):
 
     try:
         import pyarrow as pa
-    except ImportError:  # it may need a newer NumPy
+    except ImportError:  # pyarrow may need a newer NumPy
         HAVE["pyarrow"] = False
 
 UGLY = ("a", "b", "A", " a", "", "?", "nan", "None", "a=b", "=", "1", "1.0", "01", "true", "\x00", "\u2028", "ü",
@@ -51,7 +51,7 @@ FIRST, LAST = np.datetime64("0001-01-01T00:00:00", "us"), np.datetime64("9999-12
 
 
 def columns_of(rng, n):
-    """Columns by name, as lists of Python's values, in which None is missing; and what they hold."""
+    """Return columns by name, as lists of Python values with None for missing ones, and the kind of each column."""
     columns, kinds = {}, {}
     for i in range(int(rng.integers(1, 6))):
         kind = str(rng.choice(["numbers", "words", "dates", "text"], p=[0.4, 0.3, 0.2, 0.1]))
@@ -76,7 +76,7 @@ def columns_of(rng, n):
 
 
 def frame_of(columns):
-    """A frame of pandas, of numbers, objects and dates."""
+    """Return a pandas frame: numbers as floats, all else as objects."""
     made = {}
     for name, values in columns.items():
         present = [value for value in values if value is not None]
@@ -90,13 +90,13 @@ def frame_of(columns):
 
 
 def transformer_of(rng, kinds):
-    """Transformers for columns, by hand."""
+    """Return transformers for the columns, without `prepare`."""
     made, own = [], rng.spawn(1)[0]
     for number, (name, kind) in enumerate(kinds.items()):
         if kind == "numbers":
             strategy = str(rng.choice(["mean", "most_frequent", "constant"]))
             step = OnlineImputer(strategy, add_indicator=bool(rng.random() < 0.5))
-            if own.random() < 0.3:  # which take missing values as they are
+            if own.random() < 0.3:  # these take missing values as they are
                 first_rows = int(own.integers(1, 12))
                 step = OnlineCurves(n_knots=int(own.integers(2, 6)), first_rows=first_rows)
                 if own.random() < 0.5:
@@ -138,14 +138,14 @@ class Trial:
                 first = prepare(self.frame, kinds=asked)[0]
                 for _, step, _ in first.transformers:
                     if isinstance(step, OnlineTfidf):
-                        step.set_params(n_features=5000)  # in place of 2**18, with which a trial takes a second
+                        step.set_params(n_features=5000)  # with 2**18, a trial takes a second
         self.pipeline = make_online_pipeline(first, learner)
         self.y = rng.normal(size=n) if self.classes is None else rng.choice(self.classes, n)
         cuts = sorted({int(cut) for cut in rng.integers(1, n, int(rng.integers(0, 4)))})
         self.batches = [slice(start, stop) for start, stop in zip([0, *cuts], [*cuts, n])]
 
     def code(self):
-        """Lines of Python that show the table and the pipeline."""
+        """Return lines of Python that show the table and the pipeline."""
         return [f"# columns = {self.columns!r}", f"# pipeline = {self.pipeline!r}", f"# batches = {self.batches}"]
 
     def learn(self, model, rows=slice(None), frame=None, typed=lambda frame: frame):
@@ -157,7 +157,7 @@ class Trial:
         return model
 
     def guessed(self, frame, rng):
-        """A part of the frame whose columns without a value have any type, as readers of files guess it."""
+        """Return a part of the frame, with any type for columns without a value, as readers of files guess it."""
         types = {name: str(rng.choice(["float", "object", "str", "datetime64[us]"])) for name in frame}
         empty = [name for name in frame if frame[name].isna().all()]
         return frame.assign(**{name: pd.Series([None] * len(frame), frame.index, types[name]) for name in empty})
@@ -176,13 +176,13 @@ class Trial:
 
 @once
 def trial_of(case):
-    """The trial of a case; None where libraries of tables are missing."""
+    """Return the trial of a case; None if a library for tables is missing."""
     return Trial(case) if all(HAVE.values()) else None
 
 
 @once
 def whole_of(case):
-    """The pipeline of a case's trial, which has learnt the table in one call."""
+    """Return the pipeline of a case's trial, which has learnt the table in one call."""
     trial = trial_of(case)
     return trial.learn(clone(trial.pipeline))
 
@@ -229,7 +229,7 @@ def tables_resume(case):
 
 
 def refuse(trial, model):
-    """Give a model what it must refuse; raise `Broken` where it does not, or where that changes it."""
+    """Give a model what it must refuse; raise `Broken` if it does not, or if that changes it."""
     frame, used = trial.frame, [n for n, k in zip(trial.frame, model[0]._state.kinds) if k]
     wrong = {"no rows": frame[:0], "a new column": frame.assign(new=1.0)}
     if used:
@@ -297,8 +297,8 @@ def tables_merge(case):
         before = [image(model) for model in (*shards, *later, base)]
         merged, from_base = merge(shards), merge(later, base)
     except ValueError as error:
-        # Of a column in which one shard has seen nothing, and another words; of shards that have their own knots; and
-        # of those that have met words in another order.
+        # A column may be empty in one shard and hold words in another, shards may have their own knots, and shards may
+        # have met words in another order.
         if any(known in str(error) for known in ("holds", "models with other", "a word has different codes")):
             return
         trial.fails(f"merging fails: {described(error)}")
@@ -309,7 +309,7 @@ def tables_merge(case):
     whole = whole_of(case)
     for one in (merged, from_base):
         _check_merged(trial, one, whole)
-        trial.learn(one, trial.batches[0])  # goes on
+        trial.learn(one, trial.batches[0])  # it can go on learning
 
 
 @promise("tables: a column of equal numbers changes predictions by rounding, whatever is predicted later", every=3)
@@ -321,7 +321,7 @@ def constants_mean_nothing(case):
     X[rng.random(X.shape) < rng.choice([0.0, 0.2])] = np.nan
     constant = rng.choice([0.1, -1.0 / 3.0, 1e9 / 7.0, 1e300 / 3.0, float(rng.normal())])
     column = np.where(rng.random(n) < rng.choice([0.0, 0.3]), np.nan, constant)
-    column[0] = constant  # before there is one, gaps are 0
+    column[0] = constant  # before the first value, gaps are 0
     half_life = float(rng.choice([10.0, 100.0]))
     learner = rng.choice([
         NAGRegressor(), NAGRegressor(half_life=half_life), ScaleInvariantRegressor(),

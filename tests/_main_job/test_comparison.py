@@ -1,4 +1,4 @@
-"""Comparisons: the numbers of a plain loop, splits in the order of time, and which learner is taken."""
+"""Comparisons give the numbers of a plain loop, split rows in time order, and choose a learner."""
 
 from types import SimpleNamespace
 
@@ -65,7 +65,7 @@ def test_values_are_those_of_a_plain_loop(rng, of_classes):
             low, high = learnt.predict_interval(X_test, 0.9).T
             assert coverage == ((low <= table.y[60:]) & (table.y[60:] <= high)).mean()
     np.testing.assert_allclose(values[0][0], expected)
-    np.testing.assert_allclose(values[1][0], expected, rtol=0.1)  # as units do not matter to this package
+    np.testing.assert_allclose(values[1][0], expected, rtol=0.1)  # units do not matter to this package
     assert len(seconds) == 2
     assert np.isnan(coverage) == of_classes
 
@@ -196,7 +196,10 @@ def test_compare_yields_as_splits_are_done(rng, monkeypatch):
 
 
 def made(**errors):
-    """A comparison by log loss of learners with these errors on ten splits; of a peer's name and a baseline's."""
+    """Return a comparison by log loss of learners with these errors on ten splits.
+
+    The learner named "sgd" is a peer, and "shares" is a baseline.
+    """
     families = {"sgd": PEERS, "shares": BASELINES}
     outcomes = [
         Outcome(Learner(name, families.get(name, OURS), NAGClassifier()), {"log_loss": np.asarray(values)}, 0.1)

@@ -1,4 +1,4 @@
-"""Figures of comparisons, where there is no share of an error to draw."""
+"""Figures of comparisons, even if there is no ratio of errors to draw."""
 
 import io
 import itertools

@@ -1,4 +1,4 @@
-"""Measures beside scikit-learn's, and tests of differences beside closed forms."""
+"""Measures compared with scikit-learn's, and tests of differences compared with closed forms."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def test_measures_are_those_of_scikit_learn(rng):
 def test_what_predictions_do_not_tell_is_nan():
     ones, hinge = np.ones(3, int), Predictions(np.ones(3, int), None, np.zeros(3))
     assert np.isnan(OF_CLASSES["log_loss"].score(ones, hinge))
-    assert np.isnan(OF_CLASSES["roc_auc"].score(ones, hinge))  # of one class
+    assert np.isnan(OF_CLASSES["roc_auc"].score(ones, hinge))  # only one class
 
 
 def test_the_corrected_resampled_t_test(rng):
@@ -51,7 +51,7 @@ def test_differences_without_a_spread_and_of_failures():
 
 
 def test_holm_by_hand():
-    # Sorted: 0.01 * 4, 0.02 * 3, 0.03 * 2, which may not be less than what is before it, and 0.9.
+    # Sorted: 0.01 * 4, 0.02 * 3, 0.03 * 2, which may not be less than its predecessor, and 0.9.
     np.testing.assert_allclose(holm([0.03, 0.01, np.nan, 0.9, 0.02]), [0.06, 0.04, np.nan, 0.9, 0.06])
     assert holm([0.6, 0.7]).max() == 1.0
 
@@ -60,7 +60,7 @@ def test_heavy_tails(rng):
     normal = rng.normal(50, 10, 1000)
     wrong = np.where(np.arange(1000) < 10, 1000 * normal, normal)
     assert [has_heavy_tails(y) for y in (normal, rng.exponential(size=1000), wrong, 1e300 * wrong)] == [0, 0, 1, 1]
-    assert not has_heavy_tails(np.where(np.arange(100) < 3, 5.0, 0.0))  # most are the same
+    assert not has_heavy_tails(np.where(np.arange(100) < 3, 5.0, 0.0))  # most values are equal
     assert not has_heavy_tails(np.zeros(5))
 
 

@@ -1,4 +1,4 @@
-"""The page of HTML: whole in itself, and what is foreign in it is text."""
+"""The HTML page is complete in itself, and foreign content in it is text."""
 
 import re
 from html.parser import HTMLParser
@@ -11,20 +11,20 @@ from .test_comparison import a_table, made
 
 
 class Reader(HTMLParser):
-    """Notes tags that are open, and attributes."""
+    """A parser that records open tags, and attributes."""
 
     def __init__(self):
         super().__init__()
         self.open, self.attributes = [], []
 
     def handle_starttag(self, tag, attrs):
-        """Note a tag."""
+        """Record a tag and its attributes."""
         self.attributes += attrs
         if tag not in ("meta", "img"):
             self.open.append(tag)
 
     def handle_endtag(self, tag):
-        """Close the last tag, which must be this."""
+        """Close the last open tag, which must be this one."""
         assert self.open.pop() == tag
 
 
@@ -48,7 +48,7 @@ def test_a_page_is_whole_and_loads_nothing(rng):
 
 
 def test_the_bold_row_the_verdict_and_the_lines_of_python_agree(rng):
-    """Also where nothing is certain: then the nearest to it of this package is in bold."""
+    """If no learner is significantly better, the closest learner of this package is in bold."""
     far = np.linspace(-0.5, 0.5, 10)
     for sgd, nearest in (
         (0.6, "other, at -40.0 % log loss"),

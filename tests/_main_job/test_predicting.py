@@ -1,4 +1,4 @@
-"""``python -m sklearn_nag predict``: what it writes is what the model predicts, also after it was killed."""
+"""``python -m sklearn_nag predict`` writes what the model predicts, even if it was killed and started again."""
 
 import os
 import re
@@ -24,21 +24,24 @@ from sklearn_nag.preprocessing import OnlineImputer, make_online_pipeline, prepa
 from ..processes import run_code
 
 pd = pytest.importorskip("pandas")
-pytest.importorskip("pyarrow", exc_type=ImportError)  # it may need a newer NumPy
+pytest.importorskip("pyarrow", exc_type=ImportError)  # pyarrow may need a newer NumPy
 
 RNG = np.random.default_rng(0)
 N = 300
 FRAME = pd.DataFrame({"size": RNG.normal(size=N), "town": RNG.choice(["Rome", "Oslo", "Lima"], N)})
 FRAME.loc[::7, "size"] = np.nan
 SOLD = np.where(FRAME["size"].fillna(0) + (FRAME["town"] == "Rome") > 0.3, "yes", "no")
-with config_context(kernel="numpy"):  # as every process that collects tests would compile it
+with config_context(kernel="numpy"):  # otherwise each process that collects tests would compile it
     MODEL = prepare(FRAME, NAGClassifier()).partial_fit(FRAME, SOLD, classes=["no", "yes"])
 KEYS = [f"k{i}" for i in range(N)]
 
 
 @pytest.fixture
 def run(tmp_path, monkeypatch, capsys):
-    """Run the command in a folder of its own; return what it prints, or its one sentence and exit code."""
+    """Return a function that runs the command in a folder of its own.
+
+    It returns what the command prints, or its exit code and its one sentence.
+    """
     monkeypatch.chdir(tmp_path)
     joblib.dump(MODEL, "model.joblib")
     FRAME.assign(key=KEYS, sold=SOLD).to_csv("rows.csv", index=False)
@@ -72,7 +75,7 @@ def test_predictions_beside_columns_that_are_kept(run, suffix, tmp_path):
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_what_is_kept_or_learnt_as_words_stands_as_in_the_file(run, suffix):
-    """Also where all of it looks like numbers: keys of twenty digits, versions, of which 1.10 is not 1.1."""
+    """This holds even if all values look like numbers: keys of 21 digits, or versions, where 1.10 is not 1.1."""
     versions = np.array(["1.10", "1.1", "beta"])[np.arange(N) % 3]
     sold = pd.Series(versions).map({"1.10": 5.0, "1.1": -5.0, "beta": 0.0})
     frame = FRAME.assign(version=versions)
@@ -273,7 +276,7 @@ def test_killed_and_started_again(run, tmp_path):
     options = ["model.joblib", "rows.csv", "--keep", "key", "sold", "--proba", "--batch-size", "30", "--part", "60"]
     run(*options, "--out", "undisturbed.parquet")
     options += ["--out", "out.parquet"]
-    # One process has imported what there is, and has one after another, each killed before some part, go on from it.
+    # One process does the imports, and forks one run after another. Each run resumes, and is killed before some part.
     script = (
         "import os, signal, sys; from sklearn_nag import __main__ as command\n"
         "from sklearn_nag._main_job import predicting\n"
@@ -410,7 +413,7 @@ def test_what_lies_in_the_place_of_the_parts_stays_there(run, tmp_path):
             assert message in err
         assert (parts / name).read_text() == content
         (parts / name).unlink()
-    (parts / f".0.arrow.{'0f' * 16}").touch()  # as a run leaves it that was killed
+    (parts / f".0.arrow.{'0f' * 16}").touch()  # left by a run that was killed
     assert "300 predictions" in run(*options)
     assert not parts.exists()
     parts.symlink_to(tmp_path / "elsewhere", target_is_directory=True)

@@ -1,4 +1,4 @@
-"""Ranges of learning rates: the same numbers as scikit-learn's own search, and what counts as good."""
+"""Ranges of learning rates agree with scikit-learn's own search, and good rates are those near the best."""
 
 import warnings
 
@@ -32,7 +32,7 @@ def test_errors_are_those_of_grid_search(monkeypatch, task, which):
         scores = np.array([grid.cv_results_[f"split{fold}_test_score"] for fold in range(2)]).T
         pipeline = make_pipeline(learner.prepare, learner.default or learner.estimator)
         default = cross_val_score(pipeline, task.X, task.y, cv=split(task, 2))
-    # A sweep learns with several heads at once: the same but for rounding, by which a diverging learner may differ.
+    # A sweep learns with several heads at once. The errors are equal up to rounding, except if a learner diverges.
     close = {"rtol": 1e-6, "equal_nan": True}
     expected = np.where(1 - scores < rates.HOPELESS, 1 - scores, np.nan)
     found = np.where(result.folds < rates.HOPELESS, result.folds, np.nan)
@@ -44,7 +44,9 @@ def test_errors_are_those_of_grid_search(monkeypatch, task, which):
 
 
 def made(*errors, baseline=1.0, spread=0.01, task=WINE):
-    """A comparison of learners whose two folds lie ``spread`` to both sides of the errors; the last rate is default."""
+    """Return a comparison of learners whose errors in two folds are ``spread`` below and above these; the last rate is
+    the default.
+    """
     folds = [np.array([np.asarray(e) - spread, np.asarray(e) + spread]).T for e in errors]
     results = [Result(name, f, f[-1]) for name, f in zip(("NAGClassifier", "b", "c"), folds)]
     return Range(task, results, baseline)
@@ -54,7 +56,7 @@ def test_good_is_within_one_standard_error_of_the_best_of_all(monkeypatch):
     monkeypatch.setattr(rates, "ETAS", np.array([1, 10, 100, 1000, 10000]))
     found = made([0.3, 0.105, 0.1, 0.109, 0.3], [0.11, 0.2, 0.2, 0.2, 0.2], [0.2, 0.2, np.nan, 0.15, 0.2])
     assert found.winner.name == "NAGClassifier"
-    # Two folds at 0.1 - s and 0.1 + s: their standard deviation is s sqrt 2, that of the mean s.
+    # Two folds at 0.1 - s and 0.1 + s have the standard deviation s sqrt 2, and their mean has s.
     assert found.good_enough == pytest.approx(0.11)
     assert [found.good(result) for result in found.results] == [(1, 3), (0, 0), None]
 

@@ -1,4 +1,4 @@
-"""Verdicts in two sentences, tables, and what may be copied into Python."""
+"""Verdicts in two sentences, tables, and lines of Python to copy."""
 
 import numpy as np
 import pytest
@@ -150,7 +150,7 @@ def test_the_lines_of_python_read_targets_that_are_words(tmp_path, rng, monkeypa
     ("line", "kinds"), [("{x},{i},{y},", {}), ("{x},{t},{y}", {}), ("{x},{t},{y}", {"y": "words"})]
 )
 def test_the_lines_of_python_give_what_was_compared(tmp_path, rng, monkeypatch, line, kinds):
-    """Where rows end in a comma, features are truths, and numbers are classes."""
+    """The cases are rows that end in a comma, features that are booleans, and numbers as classes."""
     rows = (
         line.format(x=x, i=i % 5, t=["true", "false", ""][i % 3], y=i % 2 + 0.5) for i, x in enumerate(rng.random(60))
     )
@@ -188,7 +188,9 @@ def test_the_lines_of_python_learn_logarithms(tmp_path, rng, monkeypatch):
 
 @pytest.mark.parametrize("times", ["dates", "whole numbers", "numbers"])
 def test_the_lines_of_python_learn_rows_in_the_order_of_time(tmp_path, rng, monkeypatch, times):
-    """The newest come first in the file; as text its days sort otherwise, some are missing and some come twice."""
+    """The newest rows come first in the file. As text, its days sort differently; some are missing, and some occur
+    twice.
+    """
     pd = pytest.importorskip("pandas")
     days = pd.date_range("2020-01-01", periods=120)[::-1].repeat(2)
     x, old = rng.normal(size=240), np.arange(240) >= 120

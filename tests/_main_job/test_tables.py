@@ -1,4 +1,4 @@
-"""What is made of a CSV file, and of each of its columns."""
+"""How a CSV file and each of its columns are read."""
 
 import bz2
 import gzip
@@ -15,7 +15,7 @@ pd = pytest.importorskip("pandas")
 
 @pytest.fixture
 def ugly(rng, tmp_path):
-    """Save a file of 60 rows, in which some entries are replaced; return its path."""
+    """Return a function that writes a file of 60 rows, with some entries replaced, and returns its path."""
     columns = {"a": rng.normal(size=60), "b": ["True", "False"] * 30, "y": rng.normal(size=60)}
 
     def save(**changes):
@@ -60,7 +60,7 @@ def test_rows_are_in_the_order_of_dates_unless_one_says_otherwise(ugly):
     assert table.time == "b"
     assert (np.diff(pd.to_datetime(table.X["b"]).astype("int64")) >= 0).all()
     assert table.notes[-1].startswith("  rows are in the order of 'b', and later ones are predicted")
-    assert sorted(read(path, most_rows=20).X["b"]) == sorted(table.X["b"])[-20:]  # the latest
+    assert sorted(read(path, most_rows=20).X["b"]) == sorted(table.X["b"])[-20:]  # the latest rows
     assert read(path, choices=Choices(shuffle=True)).time is None
     table = read(path, choices=Choices(time="a"))
     assert (np.diff(table.X["a"]) >= 0).all()

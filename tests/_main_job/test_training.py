@@ -1,4 +1,4 @@
-"""``python -m sklearn_nag train``: what it learns is what `fit_stream` learns, and what goes wrong is one sentence."""
+"""``python -m sklearn_nag train`` learns what `fit_stream` learns, and reports each error in one sentence."""
 
 import bz2
 import gzip
@@ -21,7 +21,7 @@ from ..estimators.helpers import bits
 from ..processes import run_code
 
 pd = pytest.importorskip("pandas")
-pytest.importorskip("pyarrow", exc_type=ImportError)  # it may need a newer NumPy
+pytest.importorskip("pyarrow", exc_type=ImportError)  # pyarrow may need a newer NumPy
 
 RNG = np.random.default_rng(0)
 N = 400
@@ -34,7 +34,10 @@ NUMBERS = ["size", "price"]
 
 @pytest.fixture
 def run(tmp_path, monkeypatch, capsys):
-    """Run the command in a folder of its own; return what it prints, or its one sentence and exit code."""
+    """Return a function that runs the command in a folder of its own.
+
+    It returns what the command prints, or its exit code and its one sentence.
+    """
     monkeypatch.chdir(tmp_path)
 
     def call(*arguments):
@@ -193,12 +196,13 @@ def test_what_the_target_is_can_be_said(run):
 
 
 def test_killed_and_started_again(run, tmp_path):
-    """A run that is killed at a checkpoint goes on from it, to the same bits; one that has ended says so."""
+    """A run that was killed at a checkpoint resumes from it, and ends with the same bits. A run that has ended says so.
+    """
     FRAME.to_csv("rows.csv", index=False)
     options = ["rows.csv", "--target", "sold", "--columns", "size", "--passes", "3", "--batch-size", "50"]
     run(*options, "--model", "undisturbed.joblib")
     options += ["--checkpoint", "kept", "--checkpoint-every", "100"]
-    # One process has imported what there is, and has one after another, each killed at some rows, go on from it.
+    # One process does the imports, and forks one run after another. Each run resumes, and is killed at some row.
     script = (
         "import os, pickle, signal, sys; from sklearn_nag import __main__ as command\n"
         "from sklearn_nag.streams import _fit\n"
@@ -311,7 +315,7 @@ def test_rows_without_a_target_are_left_out(run, suffix):
 def test_what_comes_late_in_a_file(run, monkeypatch):
     monkeypatch.setattr(_csv, "_SAMPLE", 2**10)
     monkeypatch.setattr(_csv, "_BLOCK", 2**10)
-    monkeypatch.setattr(_read, "_BYTES_SHOWN", 1)  # what comes behind the first batch is not shown
+    monkeypatch.setattr(_read, "_BYTES_SHOWN", 1)  # only the first batch is shown
     rows = FRAME[["size", "town", "sold"]].astype({"size": object})
     rows.loc[300, "size"] = "?"
     rows.to_csv("rows.csv", index=False)
@@ -330,7 +334,7 @@ def test_what_comes_late_in_a_file(run, monkeypatch):
 @pytest.mark.parametrize("is_shown", [False, True])
 @pytest.mark.parametrize("infinite", ["inf", "-1e400"])
 def test_infinite_numbers_are_filled_wherever_blocks_end(run, monkeypatch, infinite, is_shown):
-    """Whether words beside them are among the first rows, by which columns are judged, or not."""
+    """It does not matter whether a word in this column is among the first rows, which decide what columns hold."""
     monkeypatch.setattr(_read, "_BYTES_SHOWN", 2**26 if is_shown else 1)
     rows = FRAME[["size", "sold"]].astype({"size": object})
     rows.loc[300, "size"] = "unknown"
@@ -556,7 +560,7 @@ def test_nothing_is_said_of_columns_before_an_error(run, capsys):
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 @pytest.mark.parametrize("late", [False, True])
 def test_a_word_among_targets_that_are_numbers_is_named(run, monkeypatch, suffix, late):
-    """Also where it comes after as many words as are counted."""
+    """The word is found even if it comes after the limit of words that are counted."""
     monkeypatch.setattr(training, "MOST_WORDS", 30 if late else 1000)
     rows = pd.DataFrame({"x": np.sin(range(400)), "y": [str(10 + i * 7 % 190) for i in range(400)]})
     rows.loc[3, "y"] = None

@@ -1,4 +1,4 @@
-"""What is compiled ahead, and what is said of it."""
+"""What is compiled ahead, and what is reported."""
 
 import re
 from pathlib import Path
@@ -13,7 +13,7 @@ from ..kernels.helpers import HAVE_NUMBA, needs_numba
 from ..processes import run_code
 
 PLAIN = ["normalization=None", "adaptive=False", "centering=False", "importance_aware=False", "average=False"]
-PLAIN += ["multi_class='ovr'"]  # by which several classes are learnt by the code for two
+PLAIN += ["multi_class='ovr'"]  # with it, the code for two classes learns several
 FIRST_CALL = """
 import numpy as np
 from sklearn_nag import NAGClassifier

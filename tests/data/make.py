@@ -1,9 +1,9 @@
-"""Make the models that tests load for ever: those of this version of the state, in each format, and what they predict.
+"""Make the models that tests will always load: those of this version of the state, in each format, with predictions.
 
     python -m tests.data.make
 
-Run it when ``STATE_VERSION`` has been raised, or `models` has a new one. What is there already stays as it is. A folder
-whose name goes on after the version has models that an earlier commit, which it names, has written in the same format.
+Run it after raising ``STATE_VERSION`` or adding a model to `models`. Existing files stay as they are. A folder whose
+name has a commit after the version holds models that this earlier commit wrote in the same format.
 """
 
 import json
@@ -46,15 +46,16 @@ N_FEATURES = 4
 
 
 def rows(start, stop):
-    """Rows in units far apart, with targets: the same on every machine, as no generator is asked."""
+    """Return rows in very different units, and targets. They are the same on every machine, because nothing is random.
+    """
     i = np.arange(start, stop, dtype=float)[:, None]
-    wave = np.sin(i * [1.0, 1.7, 2.3, 3.1])  # the last bits of sines may differ, but not by what is compared
+    wave = np.sin(i * [1.0, 1.7, 2.3, 3.1])  # the last bits of sines may differ, but too little to matter
     X = np.round(wave, 6) * [1.0, 1e3, 1e-3, 1.0] + [0.0, 0.0, 0.0, 50.0]
     return X, np.round(wave[:, 0] - 2.0 * wave[:, 1] + wave[:, 2], 6)
 
 
 def frame(X):
-    """Rows as a data frame with numbers, some of them missing, words, dates and text."""
+    """Return rows as a data frame with numbers, some of them missing, words, dates and text."""
     import pandas as pd
 
     words = np.array(["red", "large", "old", "soft", "new"])
@@ -68,7 +69,7 @@ def frame(X):
 
 
 def of_frames(learner):
-    """A pipeline for what `frame` makes."""
+    """Return a pipeline for the frames that `frame` makes."""
     steps = [
         ("numbers", OnlineImputer(add_indicator=True), ["size", "price"]),
         ("words", OnlineOneHotEncoder(), ["town"]),
@@ -79,7 +80,7 @@ def of_frames(learner):
 
 
 def models():
-    """Estimators that are saved, by name, with how they are given rows and targets."""
+    """Return the estimators to save, by name, with the container of their rows and the options of ``partial_fit``."""
     classes = {"classes": ["a", "b", "c"]}
     few = {"n_knots": 5, "n_trees": 3, "depth": 2, "max_columns": 64, "first_rows": 20, "random_state": 0}
     return {
@@ -109,14 +110,14 @@ def models():
 
 
 def targets(model, y, classes):
-    """Targets for a model: classes for those that have some, positive for those with a log link."""
+    """Return targets for a model: classes for classifiers, positive numbers for losses with a log link."""
     if classes:
         return np.array(["a", "b", "c"])[np.digitize(y, [-1.0, 1.0])]
     return np.round(np.exp(y), 6) if getattr(model, "loss", None) in ("poisson", "gamma") else y
 
 
 def decisions(model, X):
-    """What is recorded of a model: its decision values, or the probabilities of a mixture."""
+    """Return what is recorded of a model: its decision values, or else probabilities, or else predictions."""
     methods = ("decision_function", "predict_proba", "predict")
     method = next(getattr(model, name) for name in methods if hasattr(model, name))
     return np.reshape(method(X), (X.shape[0], -1))
@@ -124,7 +125,7 @@ def decisions(model, X):
 
 def main():
     """Write the folder of this version."""
-    from skops import io as skops_io  # the tests of other formats do without it
+    from skops import io as skops_io  # the tests of other formats do not need it
 
     folder = FOLDER / f"state{STATE_VERSION}"
     folder.mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""A transformer for tests of what is common to all."""
+"""A transformer for tests of what all transformers share, and a selection of scikit-learn's checks."""
 
 import os
 from typing import NamedTuple
@@ -8,8 +8,8 @@ import pytest
 
 from sklearn_nag.preprocessing._base import OnlineTransformer
 
-# scikit-learn's checks of what comes out, and of which rows are taken. The others look at names, tags, documents, and
-# at what a class does with its parameters, whatever these are.
+# scikit-learn's checks of the rows that come out, and of which rows are accepted. The others look at names, tags,
+# docstrings, and at how a class treats its parameters, whatever their values.
 OF_ROWS = {
     "check_dict_unchanged",
     "check_dtype_object",
@@ -40,9 +40,10 @@ OF_ROWS = {
 
 
 def of_parameters(checks):
-    """What `parametrize_with_checks` returns, of which all but the first estimator of a class have those of rows alone.
+    """Return `parametrize_with_checks` with all checks for the first estimator of each class only.
 
-    They have all where the environment has ``EVERY_RULE``.
+    Other estimators of the class get the checks in `OF_ROWS`, or all checks if ``EVERY_RULE`` is set in the
+    environment.
     """
     (names, cases), first, kept = checks.args, {}, []
     for estimator, check in cases:

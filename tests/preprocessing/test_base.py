@@ -1,4 +1,4 @@
-"""The base of the transformers, by one that subtracts running means."""
+"""The base class of the transformers, tested with a transformer that subtracts running means."""
 
 import pickle
 
@@ -110,7 +110,7 @@ def test_what_comes_out_has_no_memory_of_what_went_in(name):
         try:
             transformer.partial_fit(X)
         except (TypeError, ValueError):
-            assert not isinstance(X, np.ndarray) or X.dtype.kind != "f", table  # rows that it does not take
+            assert not isinstance(X, np.ndarray) or X.dtype.kind != "f", table  # rows that it does not accept
             continue
         for rows in (X[:2], X) if table != "sparse columns" else (X,):
             for method in (transformer.transform, transformer.learn_transform):
@@ -156,7 +156,9 @@ def test_what_is_learnt_goes_through_set_output(rng):
 
 @pytest.mark.parametrize("output", ["pandas", "polars"])
 def test_a_setting_for_all_transformers_is_for_those_whose_rows_frames_hold(output, rng):
-    """Others give sparse rows as before; so pipelines and mixtures work, which have steps that nobody has named."""
+    """Transformers that return sparse rows ignore the setting. So pipelines and mixtures, whose inner steps no user has
+    named, keep working.
+    """
     pytest.importorskip(output)
     frame = pd.DataFrame({"a": rng.normal(size=90), "w": rng.choice(list("xyz"), 90)})
     X, y = frame[["a"]], frame["a"] ** 2
@@ -193,7 +195,7 @@ def test_parameters_may_not_change_while_it_goes_on():
     for go_on in (lambda: transformer.transform([[1.0]]), transformer.get_feature_names_out):
         with pytest.raises(ValueError, match="factor was 1.0 when this Centred was new and is 2.0 now"):
             go_on()
-    factors = [1.0]  # that change in place
+    factors = [1.0]  # a list, which changes in place below
     transformer.set_params(factor=factors).fit([[1.0]])
     factors[0] = 2.0
     with pytest.raises(ValueError, match=r"factor was \[1.0\] when this Centred was new and is \[2.0\] now"):

@@ -1,4 +1,4 @@
-"""Cells against a walk in plain Python, and the partitions that trees are."""
+"""Cells compared with a walk in plain Python, and trees as partitions."""
 
 import copy
 import itertools
@@ -17,7 +17,7 @@ from sklearn_nag.preprocessing._numpy_rows import gaps
 
 
 def walk(x, knots, column, cut):
-    """The node of a tree in which a row ends, by values and not by ranks."""
+    """Return the node of a tree in which a row ends, found by values, not by ranks."""
     node = 0
     while node < len(column):
         value = x[column[node]]
@@ -78,7 +78,7 @@ def test_trees_cut_columns_of_small_random_sets():
 def test_sets_of_columns_are_drawn_one_after_another_by_their_lengths():
     length = np.array([4.0, 2.0, 1.0, 1.0])
     trees = grow(np.full(4, 100), length, 16000, 1, np.random.RandomState(0))
-    cut = np.bincount(trees.column[::4, 0], minlength=4) / 4000  # of sets of two, of which one is cut by its length
+    cut = np.bincount(trees.column[::4, 0], minlength=4) / 4000  # in pairs, of which one is drawn by its length
     expected = np.zeros(4)
     for first, second in itertools.permutations(range(4), 2):
         drawn = length[first] / 8 * length[second] / (8 - length[first])
@@ -94,9 +94,9 @@ def test_columns_are_cut_by_their_entropy(rng):
     rare = -(0.01 * np.log2(0.01) + 0.99 * np.log2(0.99))
     np.testing.assert_allclose(lengths(X, knots), [1.0, rare, 1.0, 1.0], rtol=1e-12)
     trees = OnlineCells(n_trees=4000, depth=1, first_rows=400, random_state=0).fit(X)._state.made
-    counts = np.bincount(trees.column[3::4, 0], minlength=4)  # of trees that cut all columns
+    counts = np.bincount(trees.column[3::4, 0], minlength=4)  # in trees that may cut all columns
     np.testing.assert_allclose(counts[:3] / 1000, np.array([1, rare, 1]) / (2 + rare), atol=0.05)
-    assert counts[3] == 0  # as but one value is known
+    assert counts[3] == 0  # only one of its values is known
 
 
 def test_cells_are_a_matter_of_random_state(rng):
@@ -140,7 +140,7 @@ def test_hashed_cells_learn_nearly_as_well(rng):
 
 
 def test_few_values_and_missing_ones_are_told_apart(rng):
-    """A value that is missing says as much as one that is there."""
+    """A missing value can tell as much as a known one."""
     x = rng.choice([1.0, 2.0, np.nan], size=(2000, 2))
     y = np.where(np.isnan(x[:, 0]), 5.0 * np.isnan(x[:, 1]), np.nan_to_num(x[:, 1]))
     learner = make_pipeline(OnlineCells(n_trees=50, random_state=0), NAGRegressor(random_state=0))
@@ -215,7 +215,7 @@ def test_columns_of_late_values_are_as_important_as_they_were_at_least(monkeypat
     for late in ((), (0,), (1,)):
         clone(cells)._focus(cells, np.array([1.0, 0.1]), late=late)
     before, of_first, of_second = lengths_given
-    np.testing.assert_array_equal(of_first, before)  # entropy 0.5 would make less of it
+    np.testing.assert_array_equal(of_first, before)  # an entropy of 0.5 would reduce it
     assert of_second[1] > before[1]
 
 

@@ -1,4 +1,4 @@
-"""Transformers for columns of tables, and what happens when other columns come."""
+"""Transformers of selected columns, and later tables with other columns."""
 
 import copy
 import datetime
@@ -46,7 +46,7 @@ pl = pytest.importorskip("polars")
 
 
 class Kept(FunctionTransformer):
-    """Remembers what it was given."""
+    """A transformer that remembers the rows it was given."""
 
     def transform(self, X):
         if len(X) > 1:
@@ -141,7 +141,7 @@ def test_what_transformers_are_given(frame):
     assert given("note", single=True).shape == (30,)
 
 
-# -- other columns than in the first table
+# -- columns other than those of the first table
 
 
 def test_the_order_of_columns_does_not_matter(frame):
@@ -314,7 +314,7 @@ def test_wrong_parameters(frame, columns, message):
 
 
 def test_weights_that_are_requested_are_refused(frame):
-    """As they would be left out in silence."""
+    """Otherwise the weights would be dropped silently."""
     with sklearn.config_context(enable_metadata_routing=True):
         for asks in (StandardScaler().set_fit_request(sample_weight=True), StandardScaler()):
             model = OnlineColumnTransformer([("scaled", asks, [0])])
@@ -360,7 +360,7 @@ def test_infinity_is_refused_by_the_name_of_its_column(frame):
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
 def test_infinity_is_taken_as_missing_where_columns_are_filled(frame, make):
-    if make is pl.DataFrame:  # of frames of pandas it makes its own by pyarrow
+    if make is pl.DataFrame:  # polars converts pandas frames with pyarrow
         pytest.importorskip("pyarrow", exc_type=ImportError)
     columns = OnlineColumnTransformer([("same", "passthrough", ["age", "price"])], mismatch="fill")
     columns.partial_fit(frame)
@@ -403,7 +403,7 @@ def test_words_that_become_numbers_and_the_other_way_round():
 @pytest.mark.parametrize("mismatch", ["raise", "fill"])
 @pytest.mark.parametrize("library", [pd, pl])
 def test_words_that_are_numbers_or_missing_are_read_where_numbers_were(words, mismatch, library):
-    """As files of Arrow have them, and as a frame of them that was there first."""
+    """They are read as in files that Arrow reads, and as in a first frame that holds such words."""
     first, later = library.DataFrame({"a": [1.0, np.nan, 3.0]}), library.DataFrame({"a": words})
     columns = OnlineColumnTransformer([("same", "passthrough", ["a"])], mismatch=mismatch).fit(first)
     expected = [[{"40": 40.0, "-1.5e3": -1500.0, "7": 7.0}.get(word, np.nan)] for word in words]
@@ -444,13 +444,13 @@ def test_names_that_are_known_and_not_used(frame):
         OnlineColumnTransformer(numbers(), unused="sold").fit(frame)
 
 
-STR = "str" if isinstance(pd.array([None], dtype="str")[0], float) else "string"  # "str" made "None" of it once
+STR = "str" if isinstance(pd.array([None], dtype="str")[0], float) else "string"  # "str" once made "None" of it
 
 
 @pytest.mark.parametrize("missing", [np.nan, None, pd.NaT, pd.array([None], dtype=STR), pd.Categorical([None])])
 @pytest.mark.parametrize("column", ["number", "word", "date", "text"])
 def test_a_table_without_a_value_of_a_column_says_nothing_of_what_it_holds(column, missing):
-    """As files of a few rows are read: types of columns without values are those that the reader likes best."""
+    """Files with few rows are read like this: for a column without values, the reader picks its preferred type."""
     frame, y, prepared, model = four_columns()
     first = frame[:1].assign(**{column: missing})
     plain, expected = learnt_without(column)
@@ -461,7 +461,7 @@ def test_a_table_without_a_value_of_a_column_says_nothing_of_what_it_holds(colum
 
 @functools.cache
 def four_columns():
-    """A table, targets, a pipeline for them, and what it is once it has learnt them."""
+    """Return a table, targets, an unfitted pipeline for them, and the same pipeline after learning them."""
     rng = np.random.default_rng(20130711)
     frame = pd.DataFrame(
         {
@@ -478,7 +478,8 @@ def four_columns():
 
 @functools.cache
 def learnt_without(column):
-    """The first row without a value of a column, as an object, and predictions of what has learnt it before others."""
+    """Return the first row, with None in `column`, and predictions of a pipeline that learnt it before the other rows.
+    """
     frame, y, prepared, _ = four_columns()
     plain = frame[:1].assign(**{column: pd.Series([None], dtype=object)})
     return plain, clone(prepared).partial_fit(plain, y[:1]).partial_fit(frame[1:], y[1:]).predict(frame)
@@ -623,7 +624,7 @@ def test_an_array_of_numbers_has_no_dates():
     columns.set_params(mismatch="fill")
     with pytest.warns(UserWarning, match="column 0 holds numbers"):
         np.testing.assert_array_equal(columns.transform([[3.0, 4.0]]), [[np.nan, 4.0]])
-    columns.fit([[3.0, 4.0]])  # from scratch: days
+    columns.fit([[3.0, 4.0]])  # a new fit reads numbers as days
 
 
 @pytest.mark.parametrize("as_rows", [np.array, sparse.csr_array])
@@ -640,7 +641,7 @@ def test_infinity_in_arrays_is_refused(as_rows, infinite):
     with pytest.warns(UserWarning, match="infinity in column 1; it is taken as missing"):
         got = columns.transform(rows)
     np.testing.assert_array_equal(got.toarray() if sparse.issparse(got) else got, [[2.0, np.nan], [np.nan, np.nan]])
-    assert np.isinf(rows.data if sparse.issparse(rows) else rows).any()  # they are as they were
+    assert np.isinf(rows.data if sparse.issparse(rows) else rows).any()  # the input is unchanged
 
 
 @pytest.mark.parametrize("other", [[1], datetime.timedelta(1), 1j, {"a": 1}])
@@ -694,7 +695,7 @@ def test_what_may_change_of_a_fitted_transformer_may_change_within():
     columns = OnlineColumnTransformer([("days", DateEncoder(("days",)), ["d"])])
     columns.fit(pd.DataFrame({"d": ["2024-01-01"]})).named_transformers_["days"].set_params(errors="missing")
     assert np.isnan(columns.transform(pd.DataFrame({"d": ["soon"]}))).all()
-    del columns._made  # as of models that were saved before
+    del columns._made  # as in models saved by earlier versions
     columns.set_params(days__errors="missing").transform(pd.DataFrame({"d": ["2024-01-01"]}))
 
 
@@ -819,7 +820,7 @@ def test_columns_come_before_what_makes_an_array_of_a_table(frame, ensemble):
 
 
 class Waiting(OnlineImputer):
-    """An imputer that lets another thread go on in the middle of a batch."""
+    """An imputer that lets another thread run in the middle of a batch."""
 
     entered, may_end = threading.Event(), threading.Event()
 

@@ -1,4 +1,4 @@
-"""Curves against their definition in exact arithmetic, and what a learner makes of them."""
+"""Curves compared with their definition in exact arithmetic, and how well a learner does with them."""
 
 import math
 from fractions import Fraction
@@ -14,14 +14,15 @@ EXTREMES = [-1.7976931348623157e308, -1e-300, -5e-324, 0.0, 5e-324, 1e-320, 1.0,
 
 
 def quantiles(values, n_quantiles):
-    """Values at ranks whose roots are sines of equal steps, the nearest each, the upper of two that are as near."""
+    """Return the values at the ranks nearest to sin²(π/2 · k/last) times the largest rank; ties go to the upper rank.
+    """
     known, last = sorted(v for v in values if v == v), n_quantiles - 1
     places = [math.sin(math.pi / 2 * k / last) ** 2 * (len(known) - 1) for k in range(n_quantiles)] if known else []
     return sorted({known[int(round(place, 9) + 0.5)] for place in places})
 
 
 def hats(x, values, n_knots, n_quantiles):
-    """The hats of a value and the mark of a missing one, as fractions."""
+    """Return the hats of a value and the mark of a missing one, as fractions."""
     if x != x:
         return [0] * n_knots + [1]
     own = quantiles(values, n_quantiles)
@@ -76,7 +77,9 @@ def test_names():
 
 
 def test_units_and_logarithms_hardly_matter_to_scores(rng):
-    """To a line they are all the difference; what is left is the interpolation, and the column itself beside."""
+    """For a linear model they make all the difference. With curves, only the interpolation and the kept column depend
+    on them.
+    """
     z = rng.normal(size=(6000, 2))
     y = np.sin(2 * z[:, 0]) + np.abs(z[:, 1])
     lines, curves = [], []

@@ -225,7 +225,7 @@ def test_infinity_is_no_day(container):
 
 
 FIRST = datetime.datetime(2023, 2, 1)
-MIXED = {  # with a format, and dates by ISO 8601
+MIXED = {  # format, values, and their dates in ISO 8601
     "hours": ("%H%M", [130, "1400", 905.0, None], ["1970-01-01T01:30", "1970-01-01T14", "1970-01-01T09:05", "NaT"]),
     "digits": ("%d%m%Y", [1022023, 11022023, "?", "01032023"], ["2023-02-01", "2023-02-11", "NaT", "2023-03-01"]),
     "dates": ("%d.%m.%Y", [FIRST, "03.02.2023", FIRST.date()], ["2023-02-01", "2023-02-03", "2023-02-01"]),

@@ -1,4 +1,4 @@
-"""Columns of tables of all libraries, and of arrays, are read alike."""
+"""Columns are read alike from tables of all libraries and from arrays."""
 
 import datetime
 from contextlib import suppress
@@ -196,9 +196,9 @@ def test_bytes_that_are_not_utf_8_are_no_word():
 
 
 def tables_of(name, values):
-    """A column in frames of pandas and polars and, where there is pyarrow, in a table of Arrow."""
+    """Return a column as a pandas frame, a polars frame and, if pyarrow can be imported, an Arrow table."""
     tables = [pd.DataFrame({name: pd.Series(values, dtype=object)}), pl.DataFrame({name: values})]
-    with suppress(ImportError):  # it may need a newer NumPy
+    with suppress(ImportError):  # pyarrow may need a newer NumPy
         import pyarrow
 
         tables.append(pyarrow.table({name: values}))
@@ -206,7 +206,7 @@ def tables_of(name, values):
 
 
 def test_decimals_are_the_same_words_in_all_libraries():
-    """Arrow and polars write all of a column with as many decimals."""
+    """Arrow and polars store all values of a column with the same number of decimals."""
     for table in tables_of("q", [Decimal("1.1"), None, Decimal("2.25"), Decimal("3")]):
         assert read_table(table).columns[0].words().tolist() == ["1.1", None, "2.25", "3"]
 
@@ -262,7 +262,7 @@ def test_names_that_are_not_equal_to_themselves_are_refused(name):
 
 
 def many_words():
-    """Tables with a column of words, of which one is missing, of all libraries."""
+    """Return a column of words, some of them missing, and tables of all libraries that hold it."""
     words = np.resize(np.array(["b", "a", None, "c"], dtype=object), 60)
     column = pd.Series(words)
     tables = [words[:, None], column.to_frame("w"), column.astype("category").to_frame("w")]
@@ -270,7 +270,7 @@ def many_words():
     tables.append(pl.DataFrame({"w": words.tolist()}, schema={"w": pl.Categorical}))
     try:
         import pyarrow
-    except ImportError:  # it may need a newer NumPy
+    except ImportError:  # pyarrow may need a newer NumPy
         return words, tables
     plain = pyarrow.array(words)
     chunks = pyarrow.chunked_array([plain[:7].dictionary_encode(), plain[7:].dictionary_encode()])
@@ -298,7 +298,7 @@ def test_words_by_number_are_those_that_are_there(n_words, n_rows, least, lackin
     dictionary = [f"w{k}" for k in range(n_words)]
     codes = rng.integers(least, max(n_words - lacking, least + 1), n_rows) if least < n_words else np.full(n_rows, -1)
     if n_rows > 10:
-        codes[-1] = max(n_words - 1, least)  # a word that comes late
+        codes[-1] = max(n_words - 1, least)  # a word that may occur in the last row only
     found, words = _present(codes, pd.Index(dictionary, dtype=object))
     expected = [None if code < 0 else dictionary[code] for code in codes]
     assert [words[code] for code in found] == expected
@@ -306,7 +306,7 @@ def test_words_by_number_are_those_that_are_there(n_words, n_rows, least, lackin
 
 
 def test_words_that_views_of_arrow_have_no_more():
-    """Categories of polars come as views, of which pyarrow takes none."""
+    """Polars exports categories as string views, from which pyarrow cannot take entries."""
     pa = pytest.importorskip("pyarrow", exc_type=ImportError)
     words = pa.array(["a", "b", "c"]).cast(pa.string_view())
     table = pa.table({"w": pa.DictionaryArray.from_arrays(pa.array([2, 0, 2], pa.int32()), words)})
@@ -354,7 +354,7 @@ def test_categories_that_have_become_numbers_are_numbers():
     assert read_table(table).columns[0].is_nominal
     numbers = table.column("a").chunk(0).dictionary_decode().cast(pa.float64())
     assert not read_table(table.set_column(0, "a", numbers)).columns[0].is_nominal
-    [column] = read_table(table.set_column(0, "a", numbers.cast(pa.int64()))).columns  # as some files have them
+    [column] = read_table(table.set_column(0, "a", numbers.cast(pa.int64()))).columns  # as in some files
     assert (column.kind, column.head().kind) == (WORDS, WORDS)
     assert column.is_nominal == column.head().is_nominal
 

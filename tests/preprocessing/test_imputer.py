@@ -1,4 +1,4 @@
-"""Missing values, filled by the rows up to them."""
+"""Missing values are filled from the rows up to them."""
 
 import copy
 import pickle
@@ -46,7 +46,7 @@ def test_scikit_learns_checks(estimator, check):
 
 
 def exact_means(rows):
-    """The mean of the numbers of each column up to each row, of fractions; 0 before the first."""
+    """Return the mean of the known values of each column up to each row, from fractions; 0 if there are none."""
     means = []
     for t in range(len(rows)):
         columns = [[Fraction(row[i]) for row in rows[: t + 1] if row[i] == row[i]] for i in range(2)]
@@ -70,7 +70,9 @@ CONSTANTS = np.array([0.1, -1e300 / 3, 1.7e308, 1e-310 / 7])
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_equal_values_have_no_other_mean(kernel):
-    """Or what is filled differs by rounding, and a learner without units takes that for what the column holds."""
+    """Otherwise filled values would differ by rounding errors, which a scale-free learner would take for what the
+    column holds.
+    """
     X = np.tile(CONSTANTS, (400, 1))
     X[5::10] = NAN
     with sklearn_nag.config_context(kernel=kernel):
@@ -83,7 +85,7 @@ def test_equal_values_have_no_other_mean(kernel):
 
 
 def test_merged_means_of_far_values():
-    """Whose distances, or sums of them, are beyond float64."""
+    """The result is right even if distances between values, or sums of distances, are beyond float64."""
     ends = [-1.7e308, 1.7e308, 1.0, 1.6e308]
     shards = [OnlineImputer().fit(np.array([[one], [other]])) for one in ends for other in ends]
     expected = float(sum(map(Fraction, ends)) / 4)
@@ -256,7 +258,7 @@ def test_before_a_learner(rng):
 
 
 def test_a_constant_among_words_is_the_word_that_the_column_has():
-    """And indicators are 1 and 0."""
+    """Indicators stay the integers 1 and 0."""
     frame = pd.DataFrame({"w": ["a", None, "b"], "n": [1.0, np.nan, 2.0]})
     rows = OnlineImputer("constant", fill_value=1.0, add_indicator=True).fit_transform(frame)
     assert rows.tolist() == [["a", "1", 0, 0], ["1", "1", 1, 1], ["b", "2", 0, 0]]

@@ -1,4 +1,4 @@
-"""Products of columns, against loops in plain Python and scikit-learn's polynomials."""
+"""Products of columns, compared with loops in plain Python and with scikit-learn's polynomials."""
 
 import itertools
 import pickle
@@ -40,7 +40,7 @@ BETWEEN = [
 
 
 def factors(between, degree, interaction_only, n_columns=5):
-    """The columns of each product, in order, from nested loops."""
+    """Return the columns of each product, in order, from nested loops."""
     ways = combinations if interaction_only else combinations_with_replacement
     if between == "all":
         return [found for times in range(2, degree + 1) for found in ways(range(n_columns), times)]
@@ -53,7 +53,7 @@ def factors(between, degree, interaction_only, n_columns=5):
 
 
 def hashed(number, n_columns):
-    """The last steps of MurmurHash3, and the high part as a column."""
+    """Return the column of a product: the final steps of MurmurHash3, and the high part scaled to `n_columns`."""
     for factor in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):
         number = (number ^ number >> 33) * factor % 2**64
     return (number >> 32) * n_columns >> 32
@@ -97,7 +97,7 @@ def test_products_are_those_of_nested_loops(between, kernel, rng):
 def test_hashed_products_are_added_up_where_they_meet(between, kernel, rng):
     X = sparse_rows(rng)
     found = factors(between, 3, False)
-    for n_columns in (n for n in (1, 3, 9) if n < len(found)):  # as so few are not hashed
+    for n_columns in (n for n in (1, 3, 9) if n < len(found)):  # products are hashed only if they outnumber columns
         expected = np.zeros((30, n_columns))
         for number, columns in enumerate(found):
             expected[:, hashed(number, n_columns)] += X[:, list(columns)].prod(axis=1)
@@ -117,7 +117,7 @@ def test_the_hash_spreads_products():
     counts = Interactions(max_columns=4096).fit_transform(X)[:, 300:].toarray()
     expected = 300 * 299 / 2 / 4096
     assert counts.sum() == 300 * 299 / 2
-    assert (counts - expected).var() < 1.2 * expected  # as of balls in bins
+    assert (counts - expected).var() < 1.2 * expected  # as for balls in bins
     assert counts.max() < 4 * expected
 
 

@@ -1,4 +1,4 @@
-"""What curves and cells share: knots from the first rows, kept, and the columns that stand beside them."""
+"""What curves and cells share: knots fixed by the first rows, and the original columns in front of the new ones."""
 
 import pickle
 
@@ -151,7 +151,7 @@ def test_columns_that_are_said_to_be_numbers_are_those_of_auto(kind, rng):
     named = small(kind, first_rows=20, columns=[1, 3]).partial_fit(X)
     assert bits(told.transform(X)) == bits(named.transform(X))
     assert bits(clone(told).set_numeric_columns([]).fit_transform(X)) == bits(X)
-    assert bits(named.set_numeric_columns([0]).transform(X)) == bits(told.transform(X))  # which auto alone heeds
+    assert bits(named.set_numeric_columns([0]).transform(X)) == bits(told.transform(X))  # only columns="auto" heeds it
     named.partial_fit(X)
     with pytest.raises(ValueError, match=r"named \[0\], and columns \[1, 3\] had knots when this"):
         told.set_numeric_columns([0]).partial_fit(X)
@@ -231,7 +231,7 @@ def test_merging(kind, rng):
 
 @KINDS
 def test_what_are_no_knots_is_refused(kind, rng):
-    """Compiled loops look up ranks among them, and do not see whether a place lies within an array."""
+    """Compiled loops look up ranks among the knots without checking array bounds."""
     begun = small(kind, columns=[0, 1], first_rows=20).partial_fit(rng.normal(size=(5, 3)))
     good = small(kind, columns=[0, 1], first_rows=20).partial_fit(rng.normal(size=(30, 3))).__getstate__()
     state, knots, first = good["_state"], good["_state"].knots, begun._state.first
@@ -265,7 +265,9 @@ def test_cells_of_other_seeds_are_not_merged():
 @KINDS
 @pytest.mark.parametrize("power", [np.cbrt, np.exp, np.arctan, lambda x: x**3, lambda x: 1e300 * x])
 def test_increasing_maps_of_a_column(kind, power, rng):
-    """Cells stay to the last bit; hats of the quantiles themselves do, and between them by less than a gap's length."""
+    """Cells stay the same bit for bit, and so do hats at the quantiles. Between these, hats change by less than a gap's
+    length.
+    """
     X = rng.normal(size=(400, 3))
     plain, mapped = (small(kind, n_quantiles=50).fit(Z) for Z in (X, power(X)))
     rows, others = plain.transform(X)[:, 3:].toarray(), mapped.transform(power(X))[:, 3:].toarray()

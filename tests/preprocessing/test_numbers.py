@@ -1,4 +1,4 @@
-"""Words that are numbers as people write them."""
+"""Words that are numbers, written as people write them."""
 
 import warnings
 from decimal import Decimal

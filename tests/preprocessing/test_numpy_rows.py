@@ -1,4 +1,4 @@
-"""The compiled loops over rows and their twins in NumPy: the same bits."""
+"""The compiled loops over rows give the same bits as their twins in NumPy."""
 
 import datetime
 
@@ -15,7 +15,7 @@ PARTS, WIDTHS = np.arange(5), np.array([1, 12, 31, 7, 24])
 
 @pytest.fixture(params=["numpy", "numba"])
 def rows(request):
-    """The loops of each kernel."""
+    """The module with the loops of a kernel."""
     if request.param == "numpy":
         return _numpy_rows
     if not is_compiled():
@@ -34,7 +34,8 @@ def assert_same(found, expected):
 
 
 def block(rng, n_rows, n_columns, form):
-    """Rows with zeros and NaN: dense in an order or a dtype, or CSR whose arrays have room behind the entries."""
+    """Return rows with zeros and NaN: dense, in an order or a dtype, or CSR with spare room at the end of its arrays.
+    """
     X = np.where(rng.random((n_rows, n_columns)) < 0.4, 0.0, rng.normal(size=(n_rows, n_columns)))
     X[rng.random(X.shape) < 0.1] = np.nan
     if form == "integers":
@@ -97,7 +98,7 @@ def test_means_fill_gaps(rows, marked, rng):
 
 def test_parts_of_all_dates_there_are(rows, rng):
     times = rng.integers(-(2**63), 2**63 - 1, (700, 2))
-    times[:2] = [[-(2**63), 2**63 - 1], [1 - 2**63, -1]]  # the least number is a missing date
+    times[:2] = [[-(2**63), 2**63 - 1], [1 - 2**63, -1]]  # the smallest integer is a missing date
     assert_same(rows.parts_of_dates(times, PARTS, WIDTHS), _numpy_rows.parts_of_dates(times, PARTS, WIDTHS))
     parts = np.array([HOUR_OF_DAY, DAY_OF_MONTH])
     for order in "CF":

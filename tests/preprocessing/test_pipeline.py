@@ -58,7 +58,7 @@ def rows(rng):
 
 
 def bits(pipeline, X):
-    """What a pipeline predicts, to the last bit."""
+    """Return the predictions of a pipeline as bytes."""
     return pipeline.decision_function(X).tobytes()
 
 
@@ -177,7 +177,7 @@ def test_a_call_that_fails_leaves_no_step_changed(rows, method):
 
 
 class Locked:
-    """What cannot be copied, and holds much."""
+    """A function of rows that cannot be copied."""
 
     def __init__(self):
         self.lock = threading.Lock()
@@ -187,7 +187,7 @@ class Locked:
 
 
 class Grown(StandardScaler):
-    """Changes in place what it has learnt, and keeps what cannot be copied beside it, if asked to."""
+    """A scaler that changes its learnt state in place, and may hold an attribute that cannot be copied."""
 
     def fit(self, X, y=None):
         if hasattr(self, "seen_"):
@@ -207,7 +207,7 @@ def test_parameters_of_steps_are_not_copied(rows):
         with pytest.raises(RuntimeError, match="no"):
             pipeline.fit(X * 2.0, y)
         assert union.transformer_list[0][1] is grown
-        assert grown.seen_[0] == (kept is not None)  # which cannot be helped
+        assert grown.seen_[0] == (kept is not None)  # no copy could be made
     pipeline.steps[-1] = learner
     assert bits(pipeline, X) == expected
 
@@ -275,7 +275,7 @@ def test_weights_go_to_the_learner(rows):
     assert bits(fitted, X) != bits(clone(pipeline).fit(X, y), X)
     with pytest.raises(ValueError, match="sample_weight and nagclassifier__sample_weight are the same"):
         pipeline.fit(X, y, sample_weight=weight, nagclassifier__sample_weight=weight)
-    assert not has_fit_parameter(pipeline, "sample_weight")  # as nobody knows whether the last step takes it
+    assert not has_fit_parameter(pipeline, "sample_weight")  # it is not known whether the last step takes it
     for method in ("fit", "partial_fit"):
         with pytest.raises(TypeError, match="the last step, 'end', passes rows on unchanged: it takes no"):
             getattr(OnlinePipeline([("a", Centred()), ("end", None)]), method)(X, sample_weight=weight)
@@ -291,7 +291,7 @@ def test_weights_are_routed(rows):
     weight = np.arange(60.0)
     plain = make_online_pipeline(StandardScaler(), NAGClassifier(random_state=0))
     plain.partial_fit(X, y, classes=CLASSES, sample_weight=weight)
-    assert not hasattr(plain, "set_fit_request")  # steps have such
+    assert not hasattr(plain, "set_fit_request")  # only steps have these
     assert not hasattr(plain, "set_partial_fit_request")
     with sklearn.config_context(enable_metadata_routing=True):
         with pytest.raises(UnsetMetadataPassedError):
@@ -397,7 +397,7 @@ class Told(FTRLRegressor):
 
 
 class Ahead(MaxAbsScaler):
-    """A transformer that wants to know it, too."""
+    """A transformer that wants to know which columns hold numbers."""
 
     def set_numeric_columns(self, positions):
         self.told_ = positions
@@ -426,7 +426,7 @@ def test_steps_that_want_to_know_it_are_told_which_columns_hold_numbers(way):
         getattr(pipeline, way)(MIXED, TARGET)
     known = ["age", "height", "seen", "sold_days"]
     assert sorted(numeric_names(pipeline, pipeline["ahead"].told_)) == known
-    assert pipeline["learn"].told_.tolist() == pipeline["ahead"].told_.tolist()  # which a scaler does not move
+    assert pipeline["learn"].told_.tolist() == pipeline["ahead"].told_.tolist()  # a scaler keeps positions
     assert pipeline[0].get_feature_names_out().size > len(known)
 
 
@@ -465,7 +465,7 @@ def test_what_a_pipeline_has_told_is_for_one_model_alone(step, by_user, rows):
     pipeline = OnlinePipeline([("prep", prep), ("step", told(clone(step)))]).fit(frame, y)
     assert pipeline["step"]._numeric == (3,)
     alone = pickle.loads(pickle.dumps(pipeline["step"]))
-    alone.partial_fit(prep.transform(frame), y)  # which goes on with what it began with
+    alone.partial_fit(prep.transform(frame), y)  # it continues with the columns it began with
     pipeline.set_params(prep=StandardScaler()).fit(X, y)
     for again, Z in ((alone.fit(X, y), X), (pipeline["step"], pipeline["prep"].transform(X))):
         fresh = told(clone(step)).fit(Z, y)
@@ -599,7 +599,7 @@ def test_steps_that_are_none_stop_a_stream(rows):
     learner = OnlinePipeline([("a", OnlineImputer()), ("c", NAGClassifier())]).partial_fit(X, y, classes=[0, 1])
     with pytest.raises(TypeError, match="the step 'a' is 'none'; it must be a transformer"):
         learner.set_params(a="none").partial_fit(X, y)
-    of_lists = OnlinePipeline([["a", OnlineImputer()], ["c", NAGClassifier()]])  # as scikit-learn takes them
+    of_lists = OnlinePipeline([["a", OnlineImputer()], ["c", NAGClassifier()]])  # scikit-learn accepts lists, too
     assert of_lists.partial_fit(X, y, classes=[0, 1]).fit(X, y).score(X, y) > 0.5
     with pytest.raises(TypeError, match="the step 'c' is 3; it must be an estimator"):
         OnlinePipeline([("a", OnlineImputer()), ("c", 3)]).fit(X, y)

@@ -1,4 +1,4 @@
-"""What is made of the columns of a table, and why."""
+"""What `prepare` makes of the columns of a table, and the reasons it gives."""
 
 import datetime
 import warnings
@@ -39,7 +39,7 @@ RNG = np.random.default_rng(0)
 
 
 def chosen(values, name="c", **options):
-    """What is said of a single column, and the transformer that it gets, or None."""
+    """Return what `prepare` says of a single column, and the transformer of this column, or None."""
     said = []
     frame = pd.DataFrame({name: values, "other": [0.5, 2.0] * (len(values) // 2) + [7.0] * (len(values) % 2)})
     pipeline = prepare(frame, say=said.append, **options)
@@ -48,7 +48,7 @@ def chosen(values, name="c", **options):
 
 
 def rest(values):
-    """Values for all of ``N`` rows."""
+    """Repeat values to fill ``N`` rows."""
     return (values * N)[:N]
 
 
@@ -68,8 +68,8 @@ NUMBERS_LEFT_OUT = "left out: whole numbers that name rows (kinds={'c': 'numbers
         (np.arange(N) + 1000, NUMBERS_LEFT_OUT),
         (RNG.integers(10**7, 10**8, N), NUMBERS_LEFT_OUT),
         (RNG.integers(10**14, 10**15, N), NUMBERS_LEFT_OUT),
-        (999_999 - 7 * np.arange(50), NUMBERS_LEFT_OUT),  # of six digits, in as few rows as tell it
-        (10**11 + 7 * np.arange(20), NUMBERS_LEFT_OUT),  # of twelve
+        (999_999 - 7 * np.arange(50), NUMBERS_LEFT_OUT),  # six digits, in as few rows as suffice
+        (10**11 + 7 * np.arange(20), NUMBERS_LEFT_OUT),  # twelve digits
         (FEW_AGAIN, NUMBERS_LEFT_OUT),
         (
             pd.to_timedelta(np.arange(N), unit="s"),
@@ -87,7 +87,7 @@ NUMBERS_LEFT_OUT = "left out: whole numbers that name rows (kinds={'c': 'numbers
         ([None] * N, "left out: no values"),
         (["?", "n/a"] * (N // 2), "left out: no values"),
         (2**60 + np.arange(100), ONE_AS_FLOATS),
-        (2.0**63 + np.arange(100), LOST_AS_FLOATS),  # as a file has been read
+        (2.0**63 + np.arange(100), LOST_AS_FLOATS),  # as read from a file
         ([str(2**63 + i % 4) for i in range(N)], ONE_AS_FLOATS),
         ([2**60] * N, "left out: one value only"),
         ([2.0**52] * N, "left out: one value only"),
@@ -144,11 +144,11 @@ def test_names_of_columns_that_name_rows():
         [10**15, 10**15 + 7] * 40,
         RNG.normal(size=200),
         [10**6, 7, 999] * 20,
-        np.r_[FEW_AGAIN[:255], FEW_AGAIN[:45]],  # of which more come again
-        FEW_AGAIN // 10 * 10,  # which are round
-        99_999 - 7 * np.arange(200),  # all different, but of five digits
-        99_999_999_999 - 7_000_000 * np.arange(20),  # of fewer digits than names of rows have where rows are few
-        1000 * np.arange(100, 155),  # of six digits, all different, and round
+        np.r_[FEW_AGAIN[:255], FEW_AGAIN[:45]],  # more of them repeat
+        FEW_AGAIN // 10 * 10,  # round numbers
+        99_999 - 7 * np.arange(200),  # all different, but five digits only
+        99_999_999_999 - 7_000_000 * np.arange(20),  # too few digits to name rows if rows are few
+        1000 * np.arange(100, 155),  # six digits, all different, but round
         np.arange(1950, 2024),  # years
     ],
 )
@@ -314,7 +314,7 @@ def test_many_words_are_hashed_and_text_is_cut():
     said, transformer = chosen([f"n{i}" for i in range(150)] * 2)
     assert said == "150 words, hashed"
     assert isinstance(transformer, HashingEncoder)
-    for n, kind in (98, OnlineOneHotEncoder), (99, HashingEncoder):  # a missing word, and others, need a column
+    for n, kind in (98, OnlineOneHotEncoder), (99, HashingEncoder):  # missing words and others need columns, too
         assert isinstance(chosen([f"n{i}" for i in range(n)] * 3)[1], kind)
     texts = [" ".join(RNG.choice(["a", "good", "bad", "film", "one", "more"], 6)) for _ in range(N)]
     said, transformer = chosen(texts)
@@ -368,7 +368,7 @@ def test_notes_of_words_say_how_many_are_numbers_and_which_differ_by_blanks():
     assert chosen(["1.5", "2.5", "3.5"] * 95 + ["x"] * 15)[0] == f"4 words{others}, a column for each"
     assert chosen(["01234", *["98765"] * 18, "x"])[0] == "3 words, a column for each"
     many = [str(i) for i in range(1500)] * 2
-    for all_of_them in ([*many, *["x"] * 200], [*["x"] * 200, *many]):  # where the first ones are numbers, too
+    for all_of_them in ([*many, *["x"] * 200], [*["x"] * 200, *many]):  # also if numbers come first
         assert "; 93.8% are numbers, but 'x' and the like" in chosen(all_of_them)[0]
     assert chosen(rest(["a", "a ", "b"]))[0] == "3 words (2 without the blanks at their ends), a column for each"
 
@@ -542,8 +542,8 @@ def test_a_few_words_among_numbers_or_dates_are_missing():
     assert said.startswith("dates (d.m.Y), but '31.02.2023' and the like in 1 row, taken as missing")
     assert transformer.errors == "missing"
     said, _ = chosen(["28/02/2023", *(f"0{i % 9 + 1}/03/2023" for i in range(1, N))])
-    assert said.startswith("dates (d/m/Y), as days")  # though 99 % could be months first
-    assert chosen(["abc"] * 4 + TWO_DIGITS[4:])[1] is None  # 1.3 %
+    assert said.startswith("dates (d/m/Y), as days")  # although 99% could have the month first
+    assert chosen(["abc"] * 4 + TWO_DIGITS[4:])[1] is None  # 1.3%
 
 
 def test_a_column_without_values_becomes_what_is_asked_for():
@@ -560,7 +560,7 @@ def test_a_column_without_values_becomes_what_is_asked_for():
 @pytest.mark.parametrize("form", ["%Y-%m", "%m/%Y", "%Y/%m", "%m-%Y", "%b %Y", "%B %Y", "%b-%Y", "%b-%y", "%Y%m"])
 @pytest.mark.parametrize("kind", [str, int])
 def test_months_are_dates(form, kind):
-    """By which a trend and a season go on, as by dates of days."""
+    """A learner extrapolates a trend and a season from months as it does from days."""
     if kind is int and form != "%Y%m":
         return
     days = pd.date_range("2010-01-01", periods=144, freq="MS")
@@ -636,7 +636,7 @@ def test_large_numbers_that_are_asked_to_be_words_are_counted_as_such():
 @pytest.mark.parametrize("learnt", ["default", "pandas", "polars"])
 @pytest.mark.parametrize("used", ["default", "pandas", "polars"])
 def test_steps_within_steps_hand_on_the_same_whatever_scikit_learn_is_set_to(learnt, used):
-    """No step warns of names, neither while it learns nor later; the numbers are the same."""
+    """No step warns about feature names, while learning or later, and the predictions are the same."""
     frame = pd.DataFrame({
         "amount": [f"${1000 + i:,}.50" for i in RNG.permutation(N)],
         "day": pd.date_range("2024-01-01", periods=N, freq="h"),
@@ -741,7 +741,10 @@ def objects(*values):
 
 
 def said_of(frame, **kinds):
-    """What `prepare` says of a frame of one column, and what it makes of the rows, which are the same one by one."""
+    """Return what `prepare` says of a frame with one column, and the first column that it makes.
+
+    Rows that are transformed one by one must give the same.
+    """
     notes = []
     pipeline = prepare(frame, say=notes.append, kinds=kinds).fit(frame)
     rows = [part.toarray() if sparse.issparse(part) else part
@@ -815,7 +818,7 @@ def test_dictionaries_of_numbers_and_dates_are_such(values):
 @pytest.mark.parametrize(
     ("values", "kinds", "note"),
     [
-        ([*[30, 25, 41] * 10, "25M", "30M"], {}, "'a': 5 words"),  # 25M may be a man
+        ([*[30, 25, 41] * 10, "25M", "30M"], {}, "'a': 5 words"),  # 25M may be a man aged 25
         ([*pd.date_range("2023-01-01 08:00", periods=20, freq="25h"), "10:30", "11:00"], {}, "words"),
         (["a", "b", 10**400] * 5, {"a": "words"}, "3 words"),
         ([*[0.05, 0.12] * 10, "7 %"], {}, "% and no mark alike: nothing is converted"),

@@ -1,4 +1,4 @@
-"""Products of deviations against their definition, and what a learner makes of them."""
+"""Products of deviations compared with their definition, and how well a learner does with them."""
 
 import itertools
 import math
@@ -94,7 +94,7 @@ def test_equal_values_do_not_deviate(kernel, bounded):
     with sklearn_nag.config_context(kernel=kernel):
         shards = [OnlineProducts(bounded=bounded).fit(np.column_stack([varying, one])) for one in (constant, varying)]
         out = shards[0].transform(np.column_stack([varying, constant]))[:, 2:]
-        of_first = [0, 2] if bounded else [0]  # what the column that varies is in alone
+        of_first = [0, 2] if bounded else [0]  # outputs of the varying column alone
         assert out[:, of_first].any(axis=0).all()
         assert not np.delete(out, of_first, axis=1).any()
         assert merge(shards).means_[1] == pytest.approx(0.3)

@@ -196,15 +196,15 @@ def test_merging():
     other = OnlineOneHotEncoder(4).fit([["Lima", "b"], ["Oslo", "a"], ["Bonn", "a"]])
     both = merged([one, other])
     assert [list(words) for words in both.categories_] == [["Rome", "Oslo", "Lima"], ["a", "b"]]
-    assert one._places_in(both) is None  # its words stay, and its free places are taken
+    assert one._places_in(both) is None  # its words keep their places, and free places are taken
     assert merged([both, other])._places_in(both) is None
     assert other._places_in(both).tolist() == [2, 1, -1, 3, 5, 4, -1, 7]
     full = OnlineOneHotEncoder(3).fit([["a"], ["b"]]), OnlineOneHotEncoder(3).fit([["a"], ["c"]])
-    assert [encoder._places_in(merged(full)) is None for encoder in full] == [True, False]  # for c there is no room
+    assert [encoder._places_in(merged(full)) is None for encoder in full] == [True, False]  # no room for c
     one, other = HashingEncoder(8).fit([["a"], ["b"]]), HashingEncoder(8).fit([["b"]])
     assert merged([one, other])._state.counts == ({"a": 1, "b": 2},)
     some = [HashingEncoder(64, max_names=1).partial_fit(words) for words in ([["a"], ["b"]], [["b"], ["c"]])]
-    assert merged(some)._state.counts == ({"b": 2},)  # there are more than twice as many words
+    assert merged(some)._state.counts == ({"b": 2},)  # there are more than twice as many words as names
     some = [HashingEncoder(64, max_names=1).partial_fit(words) for words in ([["a"]], [["b"]])]
     assert merged(some)._state.counts == ({"a": 1, "b": 1},)
 

@@ -1,4 +1,4 @@
-"""A file that stalls holds up neither Ctrl-C, nor the end of the process, nor whoever closes the batches."""
+"""A file that stalls blocks neither Ctrl-C, nor the exit of the process, nor the closing of batches."""
 
 import gc
 import os
@@ -13,7 +13,7 @@ from sklearn_nag.streams._aside import Aside, Stopped, apart
 
 from ..processes import run_code
 
-SOON = 5.0  # seconds, on a busy machine; what stalls here does so for ever
+SOON = 5.0  # seconds, enough on a busy machine; a stalled file stalls for ever
 
 SCRIPT = """
 import os, signal, sys, threading, time, warnings
@@ -74,7 +74,7 @@ except KeyboardInterrupt:
 
 
 def without_disk(folder):
-    """A file whose disk is gone after 8 MiB of few rows."""
+    """Write a file with few rows, whose disk is to be gone after 8 MiB, and return its path."""
     pytest.importorskip("pyarrow", exc_type=ImportError)
     path = folder / "rows.csv"
     path.write_text("a,b,y\n" + f"1.{'0' * 4000},2,0\n" * 2500)
@@ -83,7 +83,9 @@ def without_disk(folder):
 
 @pytest.fixture(params=[("rows.svm", "rows.svm.gz"), ("rows.csv", "unopened.csv")], ids=lambda names: names[0])
 def stalled(request, tmp_path):
-    """Files that yield no end: one whose disk is gone, and pipes nobody writes any more to, or has ever opened."""
+    """Return paths of files that do not end: one whose disk is gone, and pipes without a writer, or with one that is
+    silent.
+    """
     paths, kept = [tmp_path / name for name in request.param], []
     for path in paths:
         if path.name == "rows.csv":
@@ -121,9 +123,9 @@ def test_batches_that_stall_can_be_closed(tmp_path):
     read = []
     waiting = threading.Thread(target=lambda: read.extend(batches), daemon=True)
     waiting.start()
-    file = os.open(tmp_path / "rows.svm", os.O_WRONLY)  # once it is open for reading
+    file = os.open(tmp_path / "rows.svm", os.O_WRONLY)  # waits until it is open for reading
     os.write(file, b"1 0:1\n")
-    gc.collect()  # what other tests have left, which takes its own time
+    gc.collect()  # garbage of other tests, which takes time to collect
     other, start = iter(read_batches(tmp_path / "rows.svm", n_features=1)), time.monotonic()
     del other
     gc.collect()
@@ -160,7 +162,7 @@ def test_a_pipe_of_csv_is_read_as_it_comes(tmp_path):
 def test_calls_aside():
     aside, gone = Aside(), threading.Event()
     assert [aside.call(divmod, 7, 2), apart(len, "ab")] == [(3, 1), 2]
-    with pytest.raises(TimeoutError, match="the disk"):  # which is an error of the call, not of waiting for it
+    with pytest.raises(TimeoutError, match="the disk"):  # an error of the call, not of waiting for it
         apart(_raise, TimeoutError("the disk"))
     future = aside.submit(gone.wait)
     threading.Timer(0.05, aside.stop.set).start()

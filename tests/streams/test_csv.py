@@ -1,4 +1,4 @@
-"""CSV files: each row that a file has is read, or named in an error."""
+"""Each row of a CSV file is read, or named in an error."""
 
 import bz2
 import gzip
@@ -16,13 +16,13 @@ from sklearn_nag.streams._features import _few_that_are_no_numbers
 from ..pairs import every_pair
 
 pd = pytest.importorskip("pandas")
-pytest.importorskip("pyarrow", exc_type=ImportError)  # it may need a newer NumPy
+pytest.importorskip("pyarrow", exc_type=ImportError)  # pyarrow may need a newer NumPy
 
 PACKINGS = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress}
 
 
 class Kept:
-    """A transformer that shows the frame that it is given."""
+    """A transformer that returns the frame it is given."""
 
     def transform(self, frame):
         return frame
@@ -30,7 +30,7 @@ class Kept:
 
 @pytest.fixture
 def csv_file(tmp_path):
-    """Write a text, packed by the end of the file's name; return the path."""
+    """Return a function that writes a text, compressed as the suffix says, and returns the path."""
 
     def write(text, name="rows.csv"):
         packing = "." + name.rpartition(".")[2] if name.endswith(("gz", "bz2")) else ""
@@ -42,7 +42,7 @@ def csv_file(tmp_path):
 
 @pytest.fixture(params=["whole", "in small blocks"])
 def blocks(request, monkeypatch):
-    """Blocks as they are, and blocks that end somewhere within quotes."""
+    """Use blocks of the usual size, or small ones that end somewhere within quotes."""
     if request.param != "whole":
         monkeypatch.setattr(_csv, "_BLOCK", 50)
         monkeypatch.setattr(_csv, "_SAMPLE", 60)
@@ -53,7 +53,7 @@ def frame_of(path, **options):
 
 
 def lines(n=300, **others):
-    """A header and rows "i,0,word" as lines, of which some are others."""
+    """Return a header and rows "i,0,word" as lines; `others` replace some of the rows."""
     return ["a,y,word", *(others.get(f"row_{i}", f"{i},0,word") for i in range(1, n + 1))]
 
 
@@ -102,7 +102,8 @@ def test_an_open_quote_does_not_take_memory_without_bound(csv_file):
     every_pair(["", "\ufeff"], ["", "\n"], ["\n", "\r\n", "\r"], ["rows.csv", "rows.csv.gz"]),
 )
 def test_quotes_that_are_closed(bom, last, line_end, name, csv_file, blocks):
-    """Line ends, delimiters and quotes within quotes, and quotes where no field begins, are as in the csv module."""
+    """Line ends, delimiters and quotes within quotes, and quotes inside a field, are read as the csv module reads them.
+    """
     words = [
         f"one{line_end}two{line_end}{line_end}three",
         'say "x", "y"',
@@ -182,7 +183,7 @@ def test_hexadecimal_numbers_are_words(frames, csv_file, blocks):
         assert rows[0][0].column("colour").to_pylist()[:2] == ["0x00", "0X01"]
     y = np.concatenate([y for _, y in read_batches(path, "colour", frames=frames)])
     assert y[:8].tolist() == ["0x00", "0X01", "0x02", "0X03", "0x04", "0X05", "0x06", "-0X07"]
-    for mark in "xX":  # where all are written alike
+    for mark in "xX":  # all with the same prefix
         ((_, y),) = read_batches(csv_file(f"a,y\n1,0{mark}1F\n2,0{mark}20\n", "alike.csv"), "y", frames=frames)
         assert y.tolist() == [f"0{mark}1F", f"0{mark}20"]
     sizes = [X.column("x").to_pylist() for X, _ in read_batches(path, "colour", frames=True)]
@@ -196,7 +197,7 @@ def test_an_empty_line_in_a_file_of_one_column_is_a_missing_value(csv_file, bloc
     assert list(read_batches(csv_file("a,b\n\n\r"))) == []
     got = frame_of(csv_file("\n\nword\r\nx\r\n\r\ny\r\n"))
     assert got["word"].fillna("none").tolist() == ["x", "none", "y"]
-    got = frame_of(csv_file("word,a\n\nx,1\n\n\ny,2\n\n"))  # no row, where a row has a delimiter
+    got = frame_of(csv_file("word,a\n\nx,1\n\n\ny,2\n\n"))  # no row if rows have a delimiter
     assert got["word"].tolist() == ["x", "y"]
 
 
@@ -242,7 +243,7 @@ def test_types_of_many_columns_are_those_of_few(n_columns, csv_file):
 
 @pytest.mark.parametrize("block", range(3, 12))
 def test_ends_of_lines_that_blocks_cut_are_single_ones(block, csv_file, monkeypatch):
-    """In a file of one column another one would be a missing value."""
+    """In a file with one column, another line end would be a missing value."""
     monkeypatch.setattr(_csv, "_BLOCK", block)
     monkeypatch.setattr(_csv, "_SAMPLE", block)
     words = [f"w{i}" for i in range(30)]
@@ -379,7 +380,7 @@ def test_frames_have_words_from_a_field_on_that_is_no_number(csv_file, monkeypat
     dates = [str(date)[:16] for table in before for date in table.column("b").to_pylist()]
     assert dates[-3:] == ["None", "2024-02-01 10:30", "2024-02-02 00:00"]
     words = [word for table in before for word in table.column("d").to_pylist()]
-    assert words[-4:] == ["none", "?", None, "x"]  # among words these are words
+    assert words[-4:] == ["none", "?", None, "x"]  # in a column of words, these are words
 
 
 def test_times_of_a_zone_are_what_its_clock_shows(csv_file, monkeypatch):
@@ -471,7 +472,7 @@ def test_words_that_are_no_column(csv_file, columns):
     (X, _), *others = read_batches([path, later], "y", words=["zip", "x"], columns=["zip"], frames=True)
     assert [X["zip"].to_pylist(), *(more["zip"].to_pylist() for more, _ in others)] == [["1"], ["2"]]
     settings = [read_batches(path, "y", words=words).settings for words in (["zip", "x"], ["x", "zip"])]
-    assert settings[0] == settings[1]  # so that a checkpoint knows them again
+    assert settings[0] == settings[1]  # so a checkpoint recognises them
     assert [y.tolist() for _, y in read_batches(path, "y", words=["y"], columns=columns)] == [["0"]]
 
 
@@ -483,12 +484,12 @@ def test_a_stray_word_among_numbers_is_told_of(csv_file):
     with pytest.warns(UserWarning, match="oops") as told:
         list(read_batches(path, "y", batch_size=200))
     assert len(told) == 1
-    with warnings.catch_warnings(action="error"):  # as somebody knows
+    with warnings.catch_warnings(action="error"):  # the caller knows that they are words
         list(read_batches(path, "y", words=["a"]))
     for n in 98, 99:  # with "oops" a hundred words, of which there may be more than of numbers
         short = csv_file("\n".join(["a,y", *(f"{i}.5,0" for i in range(n)), "oops,1", "0.5,1"]))
         with warnings.catch_warnings(record=True, action="always") as told:
             list(read_batches(short, "y"))
         assert len(told) == 0
-    for n, others in (198, ["oops", "ouch"]), (197, []):  # one of a hundred, and more
+    for n, others in (198, ["oops", "ouch"]), (197, []):  # one in a hundred, and more
         assert _few_that_are_no_numbers([*map(str, range(n)), "oops", "ouch"]) == others

@@ -1,4 +1,4 @@
-"""Training from a stream is `partial_fit`, whatever interrupts it."""
+"""Training from a stream gives what `partial_fit` gives, whatever interrupts it."""
 
 import hashlib
 import itertools
@@ -43,7 +43,7 @@ Y = (X[:, 0] + X[:, 1] / 100 + RNG.normal(size=2000) > 0).astype(int)
 
 
 class Loud:
-    """Says so when it is unpickled."""
+    """An object that prints when it is unpickled."""
 
     def __reduce__(self):
         return print, ("unpickled",)
@@ -56,7 +56,7 @@ def cut(*sizes, rows=X, y=Y, weight=None):
 
 
 class Cuttable:
-    """An iterable of batches that can begin anew, and may break down."""
+    """An iterable of batches that can start again, and may fail."""
 
     def __init__(self, *sizes, fails_after=None, **options):
         self.sizes, self.fails_after, self.options = sizes, fails_after, options
@@ -115,7 +115,7 @@ def test_shuffling_does_not_depend_on_the_cuts():
 
 @pytest.mark.parametrize("kind", ["array", "frame", "sparse"])
 def test_shuffled_batches_may_be_read_into_the_same_memory(kind):
-    """As by ``readinto``: what waits for others is copied."""
+    """Rows that wait in the buffer are copied, so the source may reuse its arrays, as ``readinto`` does."""
 
     def reused():
         rows, targets, weight = np.empty((50, 4)), np.empty(50, int), np.empty(50)
@@ -160,7 +160,7 @@ def test_shuffled_batches_of_which_some_are_sparse(first):
 def test_shuffled_frames_keep_their_names(package):
     frames = pytest.importorskip(package)
     rows = [frames.DataFrame(dict(zip("abcd", part.T))) for part, _ in cut(100, 700)]
-    whole = frames.DataFrame({"a": np.arange(3), "b": 1.0, "c": 1.0, "d": 1.0})  # whole numbers among others
+    whole = frames.DataFrame({"a": np.arange(3), "b": 1.0, "c": 1.0, "d": 1.0})  # integers where others have floats
     options = {"classes": [0, 1], "shuffle_buffer": 850}
     batches = [*zip(rows, (y for _, y in cut(100, 700))), (whole, Y[:3])]
     model = fit_stream(NAGClassifier(), batches, **options)
@@ -213,7 +213,7 @@ def test_a_run_that_failed_goes_on(estimator, shuffle_buffer, tmp_path):
         with pytest.raises(OSError, match="the disk is gone"):
             fit_stream(estimator, Cuttable(*sizes, fails_after=fails_after), checkpoint=path, **options)
     model = fit_stream(estimator, Cuttable(*sizes), checkpoint=path, **options)
-    again = fit_stream(estimator, Cuttable(*sizes, fails_after=0), checkpoint=path, **options)  # all is done
+    again = fit_stream(estimator, Cuttable(*sizes, fails_after=0), checkpoint=path, **options)  # nothing is left to do
     for other in (model, again):
         np.testing.assert_array_equal(other.decision_function(X), undisturbed.decision_function(X))
     assert os.listdir(tmp_path) == ["model"]
@@ -257,7 +257,9 @@ print(run(path, 0) == undisturbed)
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_killed_at_random_moments(tmp_path):
-    """SIGKILL, three times; each run goes on from the one before, and ends with the bits of an undisturbed one."""
+    """Three runs are killed with SIGKILL. Each run resumes from the one before, and the last ends with the bits of an
+    undisturbed run.
+    """
     (process,) = run_code(SCRIPT, str(tmp_path / "model"), SKLEARN_NAG_KERNEL="numpy")
     *learnt, same = process.stdout.split()
     learnt = [int(n) for n in learnt]
@@ -280,7 +282,7 @@ def test_checkpoints_of_another_run(tmp_path):
 
 
 def test_a_damaged_checkpoint_is_refused(tmp_path):
-    """Whichever bit of it has changed, and wherever the file ends."""
+    """This holds whichever bit has changed, and wherever the file ends."""
     path, options = tmp_path / "model", {"classes": [0, 1], "checkpoint": tmp_path / "model"}
     rows = [(X[:50], Y[:50])]
     expected = bits(fit_stream(NAGClassifier(), rows, **options))
@@ -307,11 +309,11 @@ def test_pickles_that_are_no_checkpoints(thing, digest, tmp_path, capsys):
     path.write_bytes(pickled + hashlib.sha256(pickled).digest() * digest)
     with pytest.raises(ValueError, match="model is not a checkpoint, or is damaged"):
         fit_stream(NAGClassifier(), [(X, Y)], classes=[0, 1], checkpoint=path)
-    assert digest or not capsys.readouterr().out  # without one nothing is unpickled
+    assert digest or not capsys.readouterr().out  # without a digest, nothing is unpickled
 
 
 def scaler_of(factor):
-    """Transformer that is fitted, and differs from others in what it has learnt alone."""
+    """Return a fitted transformer that differs from others only in what it has learnt."""
     return FrozenEstimator(StandardScaler().fit(X * factor))
 
 
@@ -344,7 +346,7 @@ def test_a_step_that_was_saved_and_loaded_is_the_same(tmp_path):
 
 
 def test_a_checkpoint_is_known_in_another_process(tmp_path):
-    """Functions have other addresses there, and sets and dicts another order."""
+    """In another process, functions have other addresses, and sets and dicts another order."""
     script = (
         "import sys, numpy as np; from sklearn.pipeline import make_pipeline\n"
         "from sklearn.preprocessing import FunctionTransformer; from sklearn_nag import NAGClassifier\n"
@@ -364,7 +366,8 @@ def test_what_cannot_be_pickled_is_refused_before_the_first_row(tmp_path):
     rows, options = iter([(X, Y)]), {"classes": [0, 1], "checkpoint": tmp_path / "model"}
     with pytest.raises(ValueError, match="checkpoint needs an estimator that can be pickled"):
         fit_stream(make_pipeline(FunctionTransformer(lambda X: X), NAGClassifier()), rows, **options)
-    fit_stream(make_pipeline(FunctionTransformer(lambda X: X), NAGClassifier()), rows, classes=[0, 1])  # all of them
+    # All rows are still there.
+    fit_stream(make_pipeline(FunctionTransformer(lambda X: X), NAGClassifier()), rows, classes=[0, 1])
 
 
 def test_checkpoints_of_other_files(tmp_path):
@@ -394,7 +397,7 @@ def test_checkpoints_of_other_files(tmp_path):
 @pytest.mark.parametrize("suffix", ["csv", "svm"])
 @pytest.mark.parametrize("shuffle_buffer", [0, 300])
 def test_a_file_that_was_mended(suffix, shuffle_buffer, tmp_path):
-    """The run stops at a row that cannot be read; what is mended changes sizes, and where blocks of bytes end."""
+    """The run stops at a row that cannot be read. Mending the file changes its size and where blocks of bytes end."""
     pytest.importorskip("pyarrow", exc_type=ImportError)
     path, options = tmp_path / f"rows.{suffix}", {"classes": [0, 1], "shuffle_buffer": shuffle_buffer}
     if suffix == "csv":
@@ -498,7 +501,7 @@ def test_checkpoints_know_the_size_of_batches_where_models_depend_on_it(estimato
     with pytest.raises(ValueError, match="another run: its setting 'batch_size' was 100; now it is 200"):
         fit(200)
     saved = Checkpoint(*pickle.loads(path.read_bytes()))
-    del saved.settings["batch_size"]  # which earlier versions did not keep
+    del saved.settings["batch_size"]  # earlier versions did not keep it
     _save(path, saved)
     fit(200)
     with pytest.raises(ValueError, match="its setting 'batch_size' was 200; now it is 100"):
@@ -508,7 +511,7 @@ def test_checkpoints_know_the_size_of_batches_where_models_depend_on_it(estimato
 
 
 class OnlyOnce:
-    """An iterable that has the same iterator each time."""
+    """An iterable that returns the same iterator each time."""
 
     def __init__(self):
         self.batches = iter([(X, Y)])
@@ -543,7 +546,7 @@ def test_the_bar_shows_rows_and_loss(capsys):
     shown = capsys.readouterr().err
     assert "2.00k" in shown
     assert "progressive loss 0." in shown
-    fit_stream(NAGClassifier(), Cuttable(1000), classes=[0, 1])  # a pipe
+    fit_stream(NAGClassifier(), Cuttable(1000), classes=[0, 1])  # stderr is no terminal
     assert capsys.readouterr().err == ""
 
 
@@ -553,7 +556,9 @@ def no_tqdm(monkeypatch):
 
 
 def test_the_bar_shows_each_row_once_where_a_run_goes_on(tmp_path, monkeypatch):
-    """Also those that were learnt before, some of which share a batch with the next one where files have changed."""
+    """These include rows learnt before the restart. If files have changed, some of these share a batch with the next
+    row.
+    """
     shown = []
 
     class Bar:
@@ -591,7 +596,7 @@ def test_without_tqdm_rich_shows_the_same(no_tqdm, capsys):
 
 
 class FakeProgress:
-    """As much of `rich.progress.Progress` as is used; ``last`` is the one made last."""
+    """The parts of `rich.progress.Progress` that are used; ``last`` is the latest instance."""
 
     def __init__(self, *parts, console):
         assert console.stderr
@@ -683,7 +688,7 @@ class Seen(Centred):
 
 
 def of_a_file(*sizes, **options):
-    """Batches that stay as they are when others are read, as those of files do."""
+    """Return batches that stay as they are while others are read, like those of files."""
     return Batches(Cuttable(*sizes, **options).__iter__, None, True, lasting=True)
 
 
@@ -722,7 +727,7 @@ def test_errors_come_in_the_order_of_the_batches():
     with pytest.raises(ValueError, match="77 rows") as raised:
         fit_stream(new, of_a_file(300, 300, 77, fails_after=3), classes=[0, 1])
     assert raised.value.__notes__ == ["This concerns a batch of 77 rows after the first 600."]
-    labels = np.where(np.arange(len(Y)) < 300, Y, 5)  # of which the second batch has the first wrong one
+    labels = np.where(np.arange(len(Y)) < 300, Y, 5)  # the first wrong label is in the second batch
     new = make_pipeline(Centred(), NAGClassifier())
     with pytest.raises(ValueError, match="5") as raised:
         fit_stream(new, of_a_file(300, 300, 300, y=labels), classes=[0, 1])
@@ -754,9 +759,11 @@ def test_learners_are_told_which_columns_hold_numbers(lasting, monkeypatch):
 
 
 def test_tables_of_arrow_through_a_prepared_pipeline(tmp_path):
-    """Missing values, words and dates; however rows are cut; shuffled in blocks, as frames of pandas are."""
+    """They give the same models as pandas frames, with missing values, words and dates, shuffled or not, however rows
+    are cut.
+    """
     pd = pytest.importorskip("pandas")
-    pytest.importorskip("pyarrow", exc_type=ImportError)  # it may need a newer NumPy
+    pytest.importorskip("pyarrow", exc_type=ImportError)  # pyarrow may need a newer NumPy
     n = 300
     frame = pd.DataFrame({
         "x": np.where(RNG.random(n) < 0.2, np.nan, RNG.normal(size=n)),

@@ -1,4 +1,4 @@
-"""Rows read from files and other sources against the frames that they were written from."""
+"""Rows read from files and other sources, compared with the frames they were written from."""
 
 import bz2
 import datetime
@@ -24,7 +24,7 @@ from sklearn_nag.streams import fit_stream, read_batches
 from sklearn_nag.streams._sources import _numbered, join_tables
 
 pd = pytest.importorskip("pandas")
-pa = pytest.importorskip("pyarrow", exc_type=ImportError)  # it may need a newer NumPy
+pa = pytest.importorskip("pyarrow", exc_type=ImportError)  # pyarrow may need a newer NumPy
 pl = pytest.importorskip("polars")
 parquet = pytest.importorskip("pyarrow.parquet")
 
@@ -107,7 +107,7 @@ def test_every_source_gives_the_rows(name, tmp_path):
     assert batches.repeatable == (name not in ("reader", "generator"))
     assert batches.lasting == (
         name in ("parquet", "glob", "list", "csv", "csv.gz", "csv.bz2", "tsv")
-    )  # others may reuse
+    )  # others may reuse memory
 
 
 def test_columns_are_taken_in_the_order_given(tmp_path):
@@ -122,7 +122,7 @@ def test_globs_look_into_folders_and_are_in_order(tmp_path):
         (tmp_path / folder).mkdir(parents=True, exist_ok=True)
         (tmp_path / folder / "rows.csv").write_text(f"x,y\n{number},0\n")
     rows, _ = gathered(read_batches(str(tmp_path / "**" / "rows.csv"), "y"))
-    assert rows.ravel().tolist() == [1.0, 2.0, 0.0, 3.0]  # by their names: b/d, b, c and rows.csv
+    assert rows.ravel().tolist() == [1.0, 2.0, 0.0, 3.0]  # sorted by path: b/d, b, c and rows.csv
 
 
 @pytest.mark.parametrize("suffix", ["svm", "svm.gz", "svm.bz2"])
@@ -145,7 +145,7 @@ def test_targets_that_are_missing_in_svmlight(tmp_path, monkeypatch):
     monkeypatch.setattr("sklearn_nag.streams._read._SVMLIGHT_BLOCK", 16)
     path = tmp_path / "rows.svm"
     path.write_text("1 0:1\n2 0:2\nnan 0:3\n4 0:4\nnan 0:5\n")
-    rows, targets = gathered(read_batches(path, n_features=1))  # to be predicted
+    rows, targets = gathered(read_batches(path, n_features=1))  # rows to be predicted
     assert len(rows) == 5
     np.testing.assert_array_equal(targets, [1, 2, np.nan, 4, np.nan])
     with pytest.raises(ValueError, match="y contains NaN"):
@@ -157,7 +157,7 @@ def test_targets_that_are_missing_in_svmlight(tmp_path, monkeypatch):
 
 
 def test_features_of_svmlight_are_counted_from_where_that_is_said(tmp_path):
-    """A file that has a feature 0 is not counted from 1, and one that lacks it may be counted from 0."""
+    """A file that has a feature 0 cannot be one-based; a file that lacks it may still be zero-based."""
     (tmp_path / "rows.svm").write_text("1 0:1 2:3\n")
     with pytest.raises(ValueError, match="its line 1: Invalid index 0"):
         list(read_batches(tmp_path / "rows.svm", n_features=3, zero_based=False))
@@ -168,7 +168,7 @@ def test_features_of_svmlight_are_counted_from_where_that_is_said(tmp_path):
 
 @pytest.mark.parametrize("make", [lambda f: f, lambda f: f.astype({"colour": "category"}), pl.from_pandas])
 def test_words_are_hashed(make):
-    """Equal words, and no others, share a column, in every batch; numbers come first."""
+    """In all batches, equal words share a column, and different words do not; numbers come first."""
     rows, _ = gathered(read_batches(make(WORDS), "label", columns=["colour", "a"], batch_size=60, n_hashed=1024))
     np.testing.assert_array_equal(rows[:, 0], WORDS["a"])
     hashed, words = rows[:, 1:], WORDS["colour"].to_numpy()
@@ -181,7 +181,7 @@ def test_words_are_hashed(make):
 
 
 def test_a_missing_word_is_a_word_of_its_own(tmp_path):
-    """The same from every source, and another one than the word "None"."""
+    """A missing word is the same from every source, and differs from the word "None" as well."""
     frame = pd.DataFrame({"word": ["x", None, "x", None, "None"], "y": [0, 1, 0, 1, 1]})
     (tmp_path / "rows.csv").write_text("word,y\nx,0\n,1\nx,0\nNA,1\nNone,1\n")
     (tmp_path / "quoted.csv").write_text('word,y\n"x",0\n"",1\n"x",0\n"NaN",1\n"None",1\n')
@@ -210,7 +210,7 @@ def test_newlines_in_words_of_csv(tmp_path, monkeypatch):
 
 
 def test_no_more_of_a_csv_file_is_kept_than_its_next_blocks(tmp_path):
-    """What the first look at a file has read ahead, 16 MiB of text, is let go."""
+    """The 16 MiB of text that are read ahead to inspect a file are released."""
     line = ",".join(["0.125"] * 100) + "\n"
     header = ",".join(f"a{i}" for i in range(100)) + "\n"
     (tmp_path / "rows.csv").write_text(header + line * 80_000)
@@ -348,7 +348,7 @@ def test_missing_values_are_named_by_file_and_row(tmp_path, monkeypatch):
 
 
 def test_equal_numbers_as_categories_share_a_column():
-    """A word is what a number is, not how a table writes it."""
+    """The word of a number depends on its value, not on how a table stores it."""
     frames = [pd.DataFrame({"k": pd.Categorical(kind), "y": 0}) for kind in ([1, 2, 300], [1.0, 2.0, 300.0])]
     in_decimals = pa.DictionaryArray.from_arrays(
         [0, 1, 2], pa.array(["1.00", "2.00", "300.00"]).cast(pa.decimal128(9, 2))
@@ -373,7 +373,7 @@ def test_names_with_an_equals_sign_share_no_column():
 
 
 def test_ordinary_words_hash_as_ever():
-    """A model that was saved has its weights where the words of later streams lead to."""
+    """Otherwise a saved model would not find its weights for the words of later streams."""
     frame = pd.DataFrame({"colour": ["red", None, "a=b", "grün"], "n": pd.Categorical([1, 2, 3, 1])})
     ((rows, _),) = read_batches(frame)
     hasher = FeatureHasher(2**16, input_type="string", alternate_sign=False)
@@ -418,7 +418,7 @@ def test_a_named_index_of_pandas_is_no_feature_unless_it_is_named(tmp_path):
         transformer = make_column_transformer(("passthrough", ["a", "b"])).fit(FRAME)
         rows, _ = gathered(read_batches(source, "label", columns=["b", "a"], transformer=transformer))
         np.testing.assert_array_equal(rows, X[:, :2])
-    for source in (tmp_path / "rows.parquet", [frame]):  # words, or numbers in tables, that are asked for
+    for source in (tmp_path / "rows.parquet", [frame]):  # the index is named in words
         (X_named, _), *_ = read_batches(source, "label", words=["b"], frames=True)
         assert sorted(X_named.schema.names) == ["a", "b"]
     without_metadata = pl.from_pandas(frame[["a"]]).with_columns(__index_level_0__=1)
@@ -430,7 +430,7 @@ def test_a_named_index_of_pandas_is_no_feature_unless_it_is_named(tmp_path):
     ("values", "kind"), [([3, 1, 3], "i"), ([True, False, True], "b"), ([0.5, 1.0, 0.5], "f"), (["x", "y", "x"], "U")]
 )
 def test_targets_that_are_categories(values, kind):
-    """They come as what they stand for, also where other tables have them plain."""
+    """Targets are the values that the categories stand for, even if other tables hold these values plainly."""
     plain = pd.DataFrame({"a": 1.0, "y": values})
     _, y = gathered(read_batches([plain.astype({"y": "category"}), plain], "y"))
     assert y.dtype.kind == kind
@@ -443,7 +443,7 @@ def test_targets_that_are_categories(values, kind):
 
 
 def written(frames, folder):
-    """The frames as Parquet files, and the list of their paths."""
+    """Write the frames to Parquet files, and return the list of paths."""
     paths = [folder / f"{number}.parquet" for number in range(len(frames))]
     for frame, path in zip(frames, paths):
         frame.to_parquet(path)
@@ -503,8 +503,8 @@ def test_tables_with_other_columns_are_handed_on_where_that_is_asked_for():
     assert batches.head().to_pydict() == {"a": [1.0, None], "b": [None, "x"]}
     with pytest.raises(ValueError, match="mismatch='fill' needs frames=True and columns=None"):
         read_batches(frames, "y", mismatch="fill")
-    assert batches.settings["mismatch"] == "fill"  # by which a checkpoint tells these rows from others
-    assert "mismatch" not in read_batches(frames, "y", frames=True).settings  # as in those of earlier versions
+    assert batches.settings["mismatch"] == "fill"  # so a checkpoint tells these rows from others
+    assert "mismatch" not in read_batches(frames, "y", frames=True).settings  # as in earlier versions
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
@@ -525,7 +525,7 @@ def test_the_head_is_of_no_more_batches_than_it_needs(monkeypatch):
 
 
 def test_frames_without_rows_settle_nothing():
-    empty = WORDS[["label", "colour"]][:0].astype(object)  # of which pyarrow makes columns of nothing
+    empty = WORDS[["label", "colour"]][:0].astype(object)  # pyarrow gives these columns no type
     rows, _ = gathered(read_batches([empty, WORDS[["colour", "label"]], empty], "label", n_hashed=64))
     np.testing.assert_array_equal(rows.sum(axis=1), np.ones(N))
 
@@ -651,7 +651,7 @@ def test_targets_of_svmlight_are_checked(tmp_path, bad, match, missing_target):
     path.write_text(f"9007199254740992 0:1\n# a note\n\n9007199254740993.0 0:2\nnan 0:1\n{bad} 0:3 # row\n1 0:1\n")
     with pytest.raises(ValueError, match=rf"rows\.svm cannot be read: its line 6: {match}"):
         list(read_batches(path, n_features=1, missing_target=missing_target))
-    path.write_text("9007199254740992 0:1\n9007199254740993.0 0:2\n")  # a number that float64 has, and a quantity
+    path.write_text("9007199254740992 0:1\n9007199254740993.0 0:2\n")  # an exact number, and a quantity
     ((_, y),) = read_batches(path, n_features=1)
     assert y.tolist() == [2.0**53] * 2
 
@@ -695,13 +695,13 @@ def test_words_that_are_no_column_of_a_table(tmp_path):
         assert X["key"].to_pylist() == ["a", "b"]
         with pytest.raises(ValueError, match=f"^{where} has no column 'kye'; its columns are 'x', 'y', 'key'"):
             list(read_batches(source, "y", words=["kye"], frames=True))
-    ((X, _),) = read_batches(frame, "y", columns=["x"], words=["key"])  # which nobody reads
+    ((X, _),) = read_batches(frame, "y", columns=["x"], words=["key"])  # key is not read
     assert X.tolist() == [[1.0], [2.0]]
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_categories_are_hashed_where_a_batch_has_them(library, monkeypatch):
-    """A dictionary may be far larger than a batch."""
+    """Only words in the batch are hashed, because a dictionary may be far larger than a batch."""
     words = [None if i % 7 == 0 else f"w{i // 3}" for i in range(100)]
     all_words = [f"w{i}" for i in range(500)]
     if library == "pandas":
@@ -732,7 +732,7 @@ def texts(rng, n, n_words):
 
 @pytest.mark.parametrize("group", [100, 130, 170, 500])
 def test_words_of_parquet_are_read_by_number(tmp_path, group):
-    """In batches of the same rows, and with the same words, as when they are read one by one."""
+    """Batches have the same rows and words as when the words are read one by one."""
     frame = pd.DataFrame({"few": texts(RNG, N, 4), "x": FRAME["a"], "many": texts(RNG, N, 90), "label": FRAME["label"]})
     table = pa.Table.from_pandas(frame, preserve_index=False)
     table = table.set_column(2, "many", table["many"].cast(pa.large_string()))
@@ -744,7 +744,8 @@ def test_words_of_parquet_are_read_by_number(tmp_path, group):
         assert X.to_pydict() == expected.to_pydict()
         assert y.tolist() == labels.tolist()
         assert y.dtype == labels.dtype
-    kinds = [pa.types.is_string(X.column("many").type.value_type) for X, _ in found]  # by number these are short
+    # Words that are read by number have the type string, not large_string.
+    kinds = [pa.types.is_string(X.column("many").type.value_type) for X, _ in found]
     assert kinds == [group >= 120] * 5
 
 
@@ -782,7 +783,7 @@ def test_words_of_polars_can_be_left_out_and_shuffled(lazy):
 
 
 def test_batches_of_tables_have_names(tmp_path):
-    """By which learners and transformers refuse columns in another order, and errors name them."""
+    """With names, learners and transformers refuse columns in another order, and errors name columns."""
     frame = pd.DataFrame(np.random.default_rng(0).normal(size=(50, 2)), columns=["a", "b"])
     frame.assign(y=frame["a"]).to_csv(tmp_path / "rows.csv", index=False)
     model = fit_stream(NAGRegressor(), read_batches(tmp_path / "rows.csv", "y", frames=True))
@@ -825,7 +826,7 @@ def test_weights_are_numbers(weights, message):
 
 
 def csv_files(frames, folder):
-    """The frames as CSV files."""
+    """Write the frames to CSV files, and return the list of paths."""
     paths = [folder / f"{number}.csv" for number in range(len(frames))]
     for frame, path in zip(frames, paths):
         frame.to_csv(path, index=False)

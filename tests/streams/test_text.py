@@ -12,7 +12,7 @@ from sklearn_nag.streams._text import BadRow, WholeRows
 
 
 class Trickling(io.BytesIO):
-    """A file that gives less than it is asked for, as pipes do."""
+    """A file that returns less than it is asked for, as pipes do."""
 
     def read(self, size):
         return super().read(min(size, 3))
@@ -47,7 +47,7 @@ def test_a_row_beyond_the_limit(size):
 
 @pytest.mark.parametrize(("limit", "n_mib"), [({}, 40), ({"max_row_bytes": 2**20}, 10)])
 def test_memory_for_svmlight_is_bounded(limit, n_mib, tmp_path):
-    """A small packed file may have a line that is long."""
+    """A small compressed file may contain a long line."""
     path = tmp_path / "rows.svm.gz"
     with gzip.open(path, "wb", compresslevel=1) as file:
         file.write(b"1 0:1\n" * 3 + b"0 0:2 # ")

@@ -1,4 +1,4 @@
-"""Files that take the place of others: whole, with their mode, behind a link, and nothing is left beside them."""
+"""Files that replace others are whole, keep the mode and links, and leave nothing beside them."""
 
 import errno
 import os
@@ -52,7 +52,7 @@ def test_a_checkpoint_that_cannot_be_written_is_told_before_the_first_row(place,
 
 
 def test_a_folder_that_may_not_be_written(tmp_path, monkeypatch):
-    """As the user root may write everywhere, the system's answer is made up."""
+    """The system's answer is made up, because root may write everywhere."""
     real = os.open
 
     def refuse(path, flags, *mode, **options):
@@ -149,10 +149,10 @@ def test_what_a_killed_run_has_left_is_cleared_and_what_is_written_is_not(tmp_pa
     with process:
         assert process.stdout.readline() == "writing\n"
         learn(path)
-        (beside,) = set(os.listdir(tmp_path)) - {"model", *others}  # of the other run, which still writes
+        (beside,) = set(os.listdir(tmp_path)) - {"model", *others}  # the file of the other run, which is still writing
         assert (tmp_path / beside).read_bytes() == b"half"
         process.kill()
-    assert learn(path).t_ == len(X)  # which is done, and writes nothing
+    assert learn(path).t_ == len(X)  # this run has ended, and writes nothing
     assert set(os.listdir(tmp_path)) == {"model", *others}
     (tmp_path / f".model.{'1' * 32}").symlink_to(tmp_path / "model")
     (tmp_path / f".model.{'2' * 32}").mkdir()
@@ -177,7 +177,7 @@ def test_a_file_that_was_taken_for_left_is_made_again(tmp_path, monkeypatch):
 
 
 def test_a_disk_without_locks(tmp_path, monkeypatch):
-    """Nothing is removed there, as nobody knows what is still being written."""
+    """Nothing is removed there, because it is not known which files are still being written."""
     monkeypatch.setattr(_whole, "_hold", lambda file, wait=True: False)
     (tmp_path / f".model.{'0' * 32}").touch()
     clear_beside(tmp_path / "model")

@@ -2,9 +2,9 @@
 
     python tests/typing/examples.py FOLDER
 
-What ``>>>`` shows and what stands in blocks of Python is one file a page, in the order of the page; lines keep their
-numbers, so that what a checker says names the line of the page. A block with a caption is a
-file of its own, no example.
+The file of a page has the examples after ``>>>`` and the blocks of Python, in the order of the page. Lines keep their
+numbers, so a checker's messages name lines of the page. A block with a caption is a file of its own, not an example,
+and is left out.
 """
 
 import doctest
@@ -18,7 +18,7 @@ BLOCK = re.compile(r"^\.\. code-block:: python\n((?:[ \t]*\n|[ \t]+.*\n)+)|^```p
 
 
 def python_of(page: str) -> str:
-    """The Python of a page, each line where it stands there."""
+    """Return the Python of a page, each line at the number that it has there."""
     lines = [""] * (page.count("\n") + 1)
     for example in doctest.DocTestParser().get_examples(page):
         put(lines, example.lineno, example.source)
@@ -30,7 +30,7 @@ def python_of(page: str) -> str:
 
 
 def put(lines: list[str], start: int, source: str) -> None:
-    """Put lines of source in their places."""
+    """Put lines of source at their line numbers."""
     for number, line in enumerate(source.rstrip("\n").split("\n"), start):
         lines[number] = line
 

@@ -1,4 +1,4 @@
-"""Typical uses, with the types that they have for a type checker; ``.ci/run types`` has them checked."""
+"""Typical uses, with the types that a type checker must find; ``.ci/run types`` checks them."""
 
 from typing import Any, assert_type
 
