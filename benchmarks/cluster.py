@@ -1,4 +1,4 @@
-"""Throughput of two processes on a local Dask cluster, compared with one process, and the bits after workers are killed.
+"""Throughput of two processes on a local Dask cluster, compared with one process, and bits after workers are killed.
 
 Rows (normal features, whose noisy sign is the target) are made in the tasks that learn them, by the same function in
 both settings, in batches that stay in a processor's cache. One process learns all of them as one model. So the

@@ -1,26 +1,27 @@
-"""Intervals: coverage asked and got, and widths, beside split conformal's, quantile regression's and BayesianRidge's.
+"""Intervals: coverage requested and reached, and widths, of this package, split conformal, quantiles and BayesianRidge.
 
     python -m benchmarks.intervals [--data-dir FOLDER] [--output FILE.csv] [--quick]
 
-``progressive``: one pass of NAGRegressor over all rows; each row is judged by the interval that it had before it was
-learnt. ``worst part`` is the largest deviation in a tenth of the stream, the first left out, over what is allowed in
-it, ``max(.03, 2.5 sqrt(a (1 - a) / rows))``. The others learn the first half, or are handed it, and are judged on the
-second: ``after a pass`` is NAGRegressor after one pass over the first half, whose interval then stays as it is;
-``split`` is split conformal with Ridge on standardised features (half of the first half to fit, half for the quantile;
-with MAPIE installed, ``MAPIE`` is the same by its SplitConformalRegressor, and ``cross`` its CrossConformalRegressor);
-``quantile`` a pair of NAGRegressor(loss="quantile"), ``bayesian`` BayesianRidge's Gaussian. With River installed,
-``river`` is its standardised online linear regression with conf.RegressionJackknife around it, judged before each row.
-Widths are over those of ``split``.
+``progressive``: one pass of NAGRegressor over all rows; each row is judged by its interval before it was learnt.
+``worst part`` is the largest deviation in a tenth of the stream, without the first, divided by what is allowed in it,
+``max(.03, 2.5 sqrt(a (1 - a) / rows))``. The others get the first half of the rows, and are judged on the second:
+``after a pass`` is NAGRegressor after one pass over the first half, whose interval then stays as it is; ``split`` is
+split conformal prediction with Ridge on standardised features (half of the first half to fit, half for the quantile).
+With MAPIE installed, ``MAPIE`` is the same with its SplitConformalRegressor, and ``cross`` its CrossConformalRegressor.
+``quantile`` is a pair of NAGRegressor(loss="quantile"), and ``bayesian`` BayesianRidge's Gaussian interval. With River
+installed, ``river`` is its standardised online linear regression inside conf.RegressionJackknife, judged before each
+row. Widths are divided by those of ``split``.
 
-Then drawn rows of which, in the second half, one in twenty is fifty times as large as all before: the share of their
-targets within intervals of 90 % after a pass over the first half, and within those of the width that other rows get.
+Then come drawn rows. In their second half, one row in twenty is fifty times as large as all before. The script prints
+the share of their targets within intervals of 90 % after a pass over the first half, and within intervals of the width
+that other rows get.
 
-Then what intervals hold of 500 drawn rows that are learnt after 3,000 whose targets are 0, over 20 draws, and what
-those of 90 % that `fit` leaves after few drawn rows hold of new ones, where it searches for the number of passes: the
-mean over draws, and the standard deviation.
+Then come 500 drawn rows that are learnt after 3,000 rows whose targets are 0, and the coverage over 20 draws. Then come
+intervals of 90 % that `fit` leaves after few drawn rows, where it searches for the number of passes, and their coverage
+of new rows: the mean over draws, and the standard deviation.
 
-At last, how much longer a pass takes than one that keeps nothing of its errors: the median, over 9 pairs of passes in
-turn, of the ratio of their times.
+At last, the script prints how many times as long a pass takes as one that keeps nothing of its errors: the median of
+the ratios of times, over 9 pairs of passes in turn.
 """
 
 import contextlib
@@ -45,7 +46,7 @@ COVERAGES = np.array([0.8, 0.9, 0.95])
 
 
 def in_random_order(load):
-    """A loader whose rows come in a random order."""
+    """Return a loader whose rows come in random order."""
 
     def read(folder):
         X, y, regression = load(folder)
@@ -56,14 +57,14 @@ def in_random_order(load):
 
 
 def demand(folder):
-    """Electricity, 45,312 half hours in order: the demand in New South Wales from the other numbers."""
+    """Return electricity, 45,312 half hours in order: the demand in New South Wales from the other numbers."""
     data = pd.read_csv(file_in(folder, "electricity.csv.gz"))
     y = data.pop("nswdemand").to_numpy(dtype=float)
     return data.select_dtypes("number").drop(columns="class", errors="ignore").to_numpy(dtype=float), y, True
 
 
 def made(change, half_life=None):
-    """A loader of 20,000 rows that are drawn, whose targets ``change`` makes of signals and noise."""
+    """Return a loader of 20,000 drawn rows; ``change`` makes their targets from signals and noise."""
 
     def read(folder):
         rng = np.random.default_rng(0)
@@ -77,22 +78,22 @@ WEIGHTS = np.array([1.0, 2.0, -1.0, 0.5, 0.0])
 
 
 def flips(rng, X, noise, t):
-    """Weights that change their sign every 4,000 rows."""
+    """Return targets by weights that change their sign every 4,000 rows."""
     return (X @ WEIGHTS) * np.where(t // 4000 % 2, -1.0, 1.0) + noise
 
 
 def drifts(rng, X, noise, t):
-    """Weights that walk at random."""
+    """Return targets by weights that follow a random walk."""
     return (X * (WEIGHTS + 0.03 * rng.normal(size=X.shape).cumsum(axis=0))).sum(axis=1) + noise
 
 
 def other_units(rng, X, noise, t):
-    """Targets that are a thousand times as large for a third of the rows."""
+    """Return targets that are a thousand times as large for a third of the rows."""
     return (X @ WEIGHTS + noise) * np.where((t >= 6000) & (t < 13_000), 1000.0, 1.0)
 
 
 def diabetes(folder):
-    """Diabetes, 442 x 10, of scikit-learn."""
+    """Return diabetes, 442 x 10, of scikit-learn."""
     return *load_diabetes(return_X_y=True, scaled=False), True
 
 
@@ -115,13 +116,13 @@ ALL = {
 
 
 def judged(interval, y):
-    """Coverage and mean width of intervals of shape (n, 2, n_coverages)."""
+    """Return the coverage and mean width of intervals of shape (n, 2, n_coverages)."""
     low, high = interval[:, 0], interval[:, 1]
     return ((low <= y[:, None]) & (y[:, None] <= high)).mean(axis=0), (high - low).mean(axis=0)
 
 
 def progressive(X, y, half_life):
-    """Coverage, width and the worst tenth, for each coverage, of intervals before each row."""
+    """Return coverage, width and the worst tenth, for each requested coverage, of intervals before each row."""
     ends = np.linspace(0, len(y), 11).astype(int)[1:]
     result = progressive_validation(NAGRegressor(half_life=half_life), X, y, coverage=COVERAGES, curve_at=ends)
     held = np.diff(result.curve["coverage"] * ends[:, None], axis=0) / np.diff(ends)[:, None]
@@ -132,7 +133,7 @@ def progressive(X, y, half_life):
 
 
 def split_conformal(X, y, X_test):
-    """Intervals by split conformal prediction with Ridge."""
+    """Return intervals by split conformal prediction with Ridge."""
     half = len(y) // 2
     model = make_pipeline(StandardScaler(), Ridge()).fit(X[:half], y[:half])
     errors = np.sort(np.abs(y[half:] - model.predict(X[half:])))
@@ -142,7 +143,7 @@ def split_conformal(X, y, X_test):
 
 
 def quantile_pairs(X, y, X_test):
-    """Intervals between quantiles that pairs of learners predict."""
+    """Return intervals between quantiles that pairs of learners predict."""
     ends = []
     for sides in ((1 - COVERAGES) / 2, (1 + COVERAGES) / 2):
         models = [NAGRegressor("quantile", quantile=q, random_state=0).fit(X, y) for q in sides]
@@ -151,7 +152,7 @@ def quantile_pairs(X, y, X_test):
 
 
 def bayesian(X, y, X_test):
-    """Gaussian intervals of BayesianRidge."""
+    """Return Gaussian intervals of BayesianRidge."""
     model = make_pipeline(StandardScaler(), BayesianRidge()).fit(X, y)
     middle, spread = model.predict(X_test, return_std=True)
     width = spread[:, None] * norm.ppf(0.5 + COVERAGES / 2)
@@ -159,7 +160,7 @@ def bayesian(X, y, X_test):
 
 
 def mapies():
-    """Split and cross conformal prediction by MAPIE, where it is installed."""
+    """Return split and cross conformal prediction by MAPIE, if it is installed."""
     try:
         from mapie.regression import CrossConformalRegressor, SplitConformalRegressor
     except ImportError:
@@ -181,7 +182,7 @@ def mapies():
 
 
 def river(X, y):
-    """Coverage and width of River's intervals before each of the second half of the rows."""
+    """Return the coverage and width of River's intervals before each row of the second half."""
     from river import conf, linear_model, preprocessing
 
     found = []
@@ -200,7 +201,8 @@ def river(X, y):
 
 
 def held_of_unusual(n_rows):
-    """Share of the targets of rows far from those learnt that their intervals hold, and that those of others would."""
+    """Return the shares of targets of far rows within their intervals, and within intervals as wide as those of others.
+    """
     rng = np.random.default_rng(0)
     X, half = rng.normal(size=(n_rows, 10)), n_rows // 2
     is_far = (np.arange(n_rows) >= half) & (rng.random(n_rows) < 0.05)
@@ -213,7 +215,7 @@ def held_of_unusual(n_rows):
 
 
 def held_after_zeros(seed, n_zeros=3000, n_rows=500):
-    """Share of the targets that intervals of .5, .9 and .99 hold, once targets are no longer 0."""
+    """Return the share of targets within intervals of .5, .9 and .99, once targets are no longer 0."""
     rng, ends = np.random.default_rng(seed), np.array([n_zeros, n_zeros + n_rows])
     X = rng.normal(size=(ends[1], 3))
     y = X @ [2.0, -1.0, 1.0] + rng.normal(size=len(X))
@@ -223,7 +225,7 @@ def held_after_zeros(seed, n_zeros=3000, n_rows=500):
 
 
 def held_after_fit(kind, n_rows, n_features, seed):
-    """Share of the targets of new rows that intervals of 90 % hold, kept after ``fit``."""
+    """Return the share of targets of new rows within intervals of 90 % that ``fit`` leaves."""
     rng = np.random.default_rng(seed)
     X, half = rng.normal(size=(n_rows + 2000, n_features)), n_features // 2
     y = np.sin(2.0 * X[:, 0]) + X[:, 1] * X[:, 2] + X[:, half:].sum(axis=1) / half**0.5 + rng.normal(size=len(X))
@@ -233,14 +235,14 @@ def held_after_fit(kind, n_rows, n_features, seed):
 
 
 class _WithoutIntervals(NAGRegressor):
-    """What a pass would cost if nothing were kept of its errors."""
+    """A learner that keeps nothing of its errors, to show what a pass would cost then."""
 
     def _judge(self, *arguments, **options):
         pass
 
 
 def time_of_a_pass(X, y, n_pairs=9):
-    """How many times as long a pass takes with intervals as without."""
+    """Return how many times as long a pass takes with intervals as without."""
     ratios = []
     for _ in range(n_pairs):
         seconds = []
@@ -294,7 +296,7 @@ def main():
     rng = np.random.default_rng(0)
     for n_features in (5, 20, 90):
         X = rng.normal(size=(5_000 if args.quick else 100_000, n_features))
-        NAGRegressor().partial_fit(X[:100], X[:100, 0])  # which compiles
+        NAGRegressor().partial_fit(X[:100], X[:100, 0])  # compiles
         ratio = time_of_a_pass(X, X[:, 0] + rng.normal(size=len(X)))
         print(f"\na pass over {len(X):,} rows of {n_features} features takes {ratio:.3f} times as long with intervals")
     if args.output:

@@ -1,11 +1,12 @@
-"""How near L1 and elastic-net penalties come to the exact solution.
+"""How close L1 and elastic-net penalties come to the exact solution.
 
     python -m benchmarks.l1 [--data-dir DIR] [--eta0 RATE]
 
-Dense rows with 10 informative features of 200, standardised, and bags of words, as they are. Printed are how many
-weights are not 0, and by how much the objective on the training rows exceeds the smallest one: after `fit` with its own
-stopping, and after as many passes as asked for. The exact solutions are scikit-learn's, on features divided by the
-scales that the model has learnt. For bags of words, ``--data-dir`` names the folder of ``sms_spam.txt.gz``.
+The data are dense rows with 10 informative features of 200, standardised, and bags of words, as they are. The script
+prints how many weights are not 0, and by how much the objective on the training rows exceeds the smallest one: after
+`fit` with its own stopping, and after as many passes as asked for. The exact solutions are scikit-learn's, on features
+divided by the scales that the model has learnt. For bags of words, ``--data-dir`` names the folder of
+``sms_spam.txt.gz``.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ PENALTIES = ((0.1, 1.0), (0.01, 1.0), (0.1, 0.5))
 
 
 def dense(seed, regression, n=2000, d=200, informative=10):
-    """Standardised features of which few matter, and targets with noise."""
+    """Return standardised features, few of which matter, and targets with noise."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d))
     X = (X - X.mean(axis=0)) / X.std(axis=0)
@@ -39,19 +40,19 @@ def dense(seed, regression, n=2000, d=200, informative=10):
 
 
 def objective(Z, y, u, intercept, alpha, l1_ratio):
-    """Mean loss and penalty; of the log loss for classes, of half the square for numbers."""
+    """Return the mean loss plus penalty; the loss is the log loss for classes, and half the square for numbers."""
     p = Z @ u + intercept
     losses = np.logaddexp(0.0, -(2 * y - 1) * p) if y.dtype.kind == "i" else (p - y) ** 2 / 2
     return losses.mean() + alpha * (l1_ratio * np.abs(u).sum() + (1 - l1_ratio) * (u @ u) / 2)
 
 
 def exact(Z, y, alpha, l1_ratio):
-    """Weights and intercept of the exact solution."""
+    """Return the weights and the intercept of the exact solution."""
     n = len(y)
     if y.dtype.kind != "i":
         model = ElasticNet(alpha=alpha, l1_ratio=l1_ratio, tol=1e-8, max_iter=100_000).fit(Z, y)
         return model.coef_, model.intercept_
-    if sparse.issparse(Z):  # its intercept is penalised, but next to nothing
+    if sparse.issparse(Z):  # its intercept is penalised, but hardly
         options = {"solver": "liblinear", "intercept_scaling": 100.0, "max_iter": 3000, "tol": 1e-6}
     else:
         options = {"solver": "saga", "max_iter": 5000, "tol": 1e-6}
@@ -84,7 +85,7 @@ def compare(name, X, y, alpha, l1_ratio, passes, eta0):
 
 
 def messages(folder):
-    """Messages as counts of words, and whether they are spam."""
+    """Return messages as counts of words, and whether they are spam."""
     with gzip.open(file_in(folder, "sms_spam.txt.gz"), "rt") as file:
         lines = [line.rstrip("\n").split("\t", 1) for line in file][1:]
     X = CountVectorizer(min_df=2).fit_transform(text for _, text in lines).astype(float)

@@ -1,11 +1,12 @@
-"""Several labels by one model, beside one SGDClassifier for each label.
+"""Several labels with one model, compared with one SGDClassifier for each label.
 
     python -m benchmarks.labels [--output FILE.csv] [--quick]
 
-Made-up rows: dense counts of 100 columns with 10 labels, the same with columns in units that differ by up to a million,
-and texts as counts of 20,000 words with 50 labels. Peers are ``MultiOutputClassifier(SGDClassifier("log_loss"))`` as
-it is and, for dense rows, on standardised columns. One pass, of which the seconds are those of learning; F1 over all
-labels, and the share of rows of which all labels are right, on rows held out.
+The rows are made up: dense counts of 100 columns with 10 labels, the same with columns in units that differ by up to a
+million, and texts as counts of 20,000 words with 50 labels. Peers are
+``MultiOutputClassifier(SGDClassifier("log_loss"))`` as it is and, for dense rows, on standardised columns. There is one
+pass, and the seconds are those of learning. F1 over all labels, and the share of rows with all labels right, are those
+of held-out rows.
 """
 
 import time
@@ -28,7 +29,7 @@ from .data import parse
 
 
 def tasks(n_rows):
-    """Rows and labels by name."""
+    """Return rows and labels by name."""
     options = {"n_samples": n_rows, "random_state": 0, "allow_unlabeled": False}
     X, Y = make_multilabel_classification(n_features=100, n_classes=10, n_labels=3, **options)
     units = 10.0 ** np.random.default_rng(0).uniform(-3, 3, 100)
@@ -36,7 +37,8 @@ def tasks(n_rows):
 
 
 def texts(n_rows, n_words=20_000, n_labels=50, length=100):
-    """Counts of words, half of which any text has, by Zipf's law, and half one of the labels; and the labels."""
+    """Return counts of words, and labels. Half of the words of a text follow Zipf's law, half are words of its labels.
+    """
     rng = np.random.default_rng(0)
     Y = (rng.random((n_rows, n_labels)) < 0.3 / np.sqrt(1.0 + np.arange(n_labels))).astype(int)
     Y[np.arange(n_rows), rng.integers(0, n_labels, n_rows)] = 1
@@ -52,7 +54,7 @@ def texts(n_rows, n_words=20_000, n_labels=50, length=100):
 
 
 def learners(is_dense):
-    """Learners by name, and what is done to columns before."""
+    """Return learners by name, each with a scaler of columns or None."""
     sgd = MultiOutputClassifier(SGDClassifier(loss="log_loss", random_state=0))
     of_peer = {"SGD": (sgd, None), "SGD, scaled": (sgd, StandardScaler())} if is_dense else {"SGD": (sgd, None)}
     own = {"NAG": NAGClassifier(), "FTRL": FTRLClassifier(), "no rate": ScaleInvariantClassifier()}
@@ -60,7 +62,7 @@ def learners(is_dense):
 
 
 def scores(learner, scaler, X, Y):
-    """F1, the share of rows that are all right, and the seconds of a pass."""
+    """Return F1, the share of rows with all labels right, and the seconds of a pass."""
     train, test, labels, expected = train_test_split(X, Y, test_size=0.25, random_state=0)
     if scaler is not None:
         scaler.fit(train)
@@ -69,7 +71,7 @@ def scores(learner, scaler, X, Y):
         learner.set_params(estimator__max_iter=1, estimator__shuffle=False)
         learn = learner.fit
     else:
-        type(learner)().partial_fit(train[:2], labels[:2])  # which compiles
+        type(learner)().partial_fit(train[:2], labels[:2])  # compiles
         learn = learner.partial_fit
     start = time.perf_counter()
     with warnings.catch_warnings():

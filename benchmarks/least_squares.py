@@ -1,12 +1,12 @@
-"""Least squares in one pass beside a batch solver.
+"""Least squares in one pass, compared with a batch solver.
 
     python -m benchmarks.least_squares [--data-dir FOLDER] [--output FOLDER] [--quick]
 
 ``ScaleInvariantRegressor(invariance="full")`` learns the rows of each regression set once, in raw units: in a single
-call, and in batches of 1, 7 and 1,000 rows. What is printed is the largest distance of its predictions, on all rows, to
+call, and in batches of 1, 7 and 1,000 rows. The script prints the largest distance of its predictions, on all rows, to
 those of NumPy's least squares on centred and scaled columns, in standard deviations of the target; the condition number
-of these columns; and whether all ways to cut the rows gave the same bits. The last set is made by chance, with a
-condition number of 1e10. Without ``--data-dir`` only the diabetes data of scikit-learn and the last set are used.
+of these columns; and whether all ways to cut the rows gave the same bits. The last set is random, with a condition
+number of 1e10. Without ``--data-dir``, only the diabetes data of scikit-learn and the last set are used.
 """
 
 import numpy as np
@@ -21,7 +21,7 @@ CUTS = (1, 7, 1000)
 
 
 def ill_conditioned(folder):
-    """2,000 rows of 6 features, with singular values from 1 to 1e-10."""
+    """Return 2,000 rows of 6 features, with singular values from 1 to 1e-10."""
     rng = np.random.default_rng(0)
     left, right = np.linalg.qr(rng.normal(size=(2000, 6)))[0], np.linalg.qr(rng.normal(size=(6, 6)))[0]
     X = left @ np.diag(np.geomspace(1.0, 1e-10, 6)) @ right
@@ -29,7 +29,7 @@ def ill_conditioned(folder):
 
 
 def batch(X, y):
-    """Predictions of the batch solver, and the condition number that it saw."""
+    """Return the predictions of the batch solver, and the condition number that it saw."""
     Z = X - X.mean(axis=0)
     Z /= np.where(Z.any(axis=0), np.linalg.norm(Z, axis=0), 1.0)
     coef, _, _, singular = np.linalg.lstsq(Z, y - y.mean(), rcond=1e-13)
@@ -37,7 +37,7 @@ def batch(X, y):
 
 
 def online(X, y, size):
-    """The model after one pass in batches of so many rows."""
+    """Return the model after one pass in batches of so many rows."""
     model = ScaleInvariantRegressor(invariance="full", clip=None)
     for start in range(0, len(y), size):
         model.partial_fit(X[start : start + size], y[start : start + size])

@@ -3,8 +3,8 @@
     python -m benchmarks.log_losses [--data-dir FOLDER] [--output FOLDER] [--quick]
 
 Splits are those of ``benchmarks.out_of_the_box``: 30 % held out, means over ten shuffles for small sets. ``majority``
-and ``accuracy`` are accuracies, of the most frequent class and of ``fit`` with defaults. The other columns are log
-losses: of the shares of the classes (``prior``), of one pass and of ``fit``, and of LogisticRegression on standardised
+and ``accuracy`` are accuracies: of the most frequent class, and of ``fit`` with defaults. The other columns are log
+losses: of the shares of the classes (``prior``), of one pass, of ``fit``, and of LogisticRegression on standardised
 features (``batch``).
 """
 
@@ -28,7 +28,7 @@ from .out_of_the_box import SMALL
 
 
 def measure(X, X_test, y, y_test, seed):
-    """One row of the table, for one split."""
+    """Return one row of the table, for one split."""
     learners = {
         "prior": DummyClassifier(),
         "one pass": NAGClassifier(max_iter=1, random_state=seed),

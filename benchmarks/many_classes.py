@@ -1,15 +1,15 @@
-"""Memory, and time a row, against the number of classes, on hashed words in 2^20 columns.
+"""Memory, and time per row, by the number of classes, on hashed words in 2^20 columns.
 
     python -m benchmarks.many_classes [--output FILE.csv] [--quick]
 
-Rows name 20 each of 1,000 words, which a hasher has put anywhere in 2^20 columns, so that with 1,000 classes a model
-has 10^6 weights that are not 0. They come in batches of 500. Each line is a process of its own: ``MB`` is by how much
-the memory of the process has grown at most when all rows have been learnt, and when they have been predicted as well
-(compiled code is loaded before, by two rows; needs Linux). Microseconds a row are of processor time, the least of all
-batches; ``ns a class`` are those of learning, over the number of classes.
+Each row names 20 of 1,000 words, which a hasher has put anywhere in 2^20 columns. So with 1,000 classes, a model has
+10^6 weights that are not 0. Rows come in batches of 500. Each line is a process of its own: ``MB`` is the largest
+growth of its memory when all rows have been learnt, and when they have been predicted as well (two rows load compiled
+code before; needs Linux). Microseconds per row are of processor time, the least of all batches; ``ns a class`` are
+those of learning, divided by the number of classes.
 
-The bars, of every learner of this package, beyond which the script ends with an error: with 1,000 classes 200 MB, and
-no more time for a class than with 10.
+Every learner of this package has to stay below two bars, or the script ends with an error: 200 MB with 1,000 classes,
+and no more time for a class than with 10 classes.
 """
 
 import argparse
@@ -39,14 +39,14 @@ MODELS = {
     "FTRLClassifier": FTRLClassifier(),
     "ScaleInvariantClassifier": ScaleInvariantClassifier(),
 }
-PEERS = {"SGDClassifier": SGDClassifier("log_loss", random_state=0)}  # whose coef_ of 1,000 classes has 8 GB
+PEERS = {"SGDClassifier": SGDClassifier("log_loss", random_state=0)}  # its coef_ of 1,000 classes has 8 GB
 HEADER = [
     "learner", "classes", "nonzero weights", "MB learning", "MB predicting", "us a row", "ns a class", "us predicting",
 ]  # fmt: skip
 
 
 def rows_of(n_rows, n_classes):
-    """Rows and their classes."""
+    """Return rows and their classes."""
     rng = np.random.default_rng(0)
     words = np.sort(rng.choice(COLUMNS, WORDS, replace=False)).astype(np.int32)
     named = np.concatenate([np.sort(rng.choice(words, ENTRIES, replace=False)) for _ in range(n_rows)])
@@ -55,26 +55,27 @@ def rows_of(n_rows, n_classes):
 
 
 def forget_peak():
-    """Let the most memory that this process has had be what it has now; needs Linux."""
+    """Reset the peak memory of this process to its current memory; needs Linux."""
     gc.collect()
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
 
 
 def megabytes():
-    """The most memory that this process has had."""
+    """Return the peak memory of this process."""
     lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) / 2**10
 
 
 def timed(call):
-    """Seconds of processor time of a call."""
+    """Return the seconds of processor time of a call."""
     start = time.process_time()
     call()
     return time.process_time() - start
 
 
 def measure(name, n_classes, n_rows):
-    """Nonzero weights, megabytes after learning and after predicting, and seconds a row of both."""
+    """Return the nonzero weights, the megabytes after learning and after predicting, and the seconds per row of both.
+    """
     model, classes = (MODELS | PEERS)[name], np.arange(n_classes)
     X, y = rows_of(n_rows, n_classes)
     if name in MODELS:
@@ -90,7 +91,7 @@ def measure(name, n_classes, n_rows):
 
 
 def in_process(*arguments):
-    """What `measure` returns in a process of its own."""
+    """Return what `measure` returns in a process of its own."""
     command = [sys.executable, "-m", "benchmarks.many_classes", "--measure", json.dumps(arguments)]
     return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 

@@ -1,13 +1,13 @@
-"""Lines, and lines, products, curves and cells mixed, in one pass over all rows of large sets, beside boosted trees.
+"""Lines, and a mixture of lines, products, curves and cells, in one pass over large sets, compared with boosted trees.
 
     python -m benchmarks.many_rows [--data-dir FOLDER] [--output FOLDER] [--quick]
 
-Writes ``many_rows.csv`` to ``--output``. A quarter of the rows is held out, of which 40,000 at most are predicted; the
-others are learnt in a random order or, where the name says so, in that of the file, in batches of 10,000. ``score`` is
-accuracy or R^2, ``s`` are seconds of processor time, and ``cells`` are the generations of cells that the mixture has at
-the end. ``two`` is the mixture that ``max_columns`` keeps from having finer cells than at first, and ``iterations`` are
-those of boosted trees, of 100 at most. Set OMP_NUM_THREADS=1, as threads of boosted trees that wait count, too. Without
-``--data-dir`` there is Friedman's function alone.
+Writes ``many_rows.csv`` to ``--output``. A quarter of the rows is held out, and 40,000 of these at most are predicted.
+The others are all learnt in batches of 10,000, in random order or, if the name says so, in that of the file. ``score``
+is accuracy or R^2, ``s`` are seconds of processor time, and ``cells`` are the generations of cells that the mixture has
+at the end. ``two`` is the mixture that gets no finer cells than at first because of ``max_columns``, and ``iterations``
+are those of boosted trees, at most 100. Set OMP_NUM_THREADS=1, because waiting threads of boosted trees count, too.
+Without ``--data-dir``, there is only Friedman's function.
 """
 
 import time
@@ -24,7 +24,7 @@ from .options import load_each
 
 BATCH = 10_000
 MOST_HELD_OUT = 40_000
-TWO_GENERATIONS = 300 * 255  # cells of the trees that there are at first
+TWO_GENERATIONS = 300 * 255  # cells of the first trees
 SETS = {
     "Friedman": lambda folder: (*friedman(200_000), True),
     "Friedman, 30 columns": lambda folder: (*friedman(200_000, 30), True),
@@ -33,7 +33,7 @@ FILES = {"Census": census, "Covertype": covertype, "Covertype, in order": covert
 
 
 def learn(learner, X, y, classes):
-    """Learn the rows; return the seconds of the processor that this took."""
+    """Learn the rows; return the seconds of processor time."""
     start = time.process_time()
     if hasattr(learner, "partial_fit"):
         options = {} if classes is None else {"classes": classes}
@@ -45,7 +45,7 @@ def learn(learner, X, y, classes):
 
 
 def measure(X, y, is_regression, in_order):
-    """Scores, log losses and seconds of each learner, by the names of columns."""
+    """Return scores, log losses and seconds of each learner, by the names of columns."""
     rows = np.random.default_rng(0).permutation(len(y))
     held_out, learnt = np.split(rows, [len(rows) // 4])
     held_out, learnt = held_out[:MOST_HELD_OUT], np.sort(learnt) if in_order else learnt

@@ -2,10 +2,10 @@
 
     python -m benchmarks.memory [--output FILE.csv] [--quick]
 
-Each model learns 40 dense rows, of a thousand features and of two thousand; what its pickle grows by, over a thousand,
-is what it keeps for a feature. ``invariance="full"`` keeps something of all pairs of features: its bytes are those for
-a pair, from 100 and 200 features, and stand in the column ``a pair``. While it learns, a model has a copy besides:
-dense rows of all columns, sparse rows of the columns that they name.
+Each model learns 40 dense rows, with a thousand features and with two thousand. The growth of its pickle, divided by a
+thousand, is what it keeps for a feature. ``invariance="full"`` keeps something for all pairs of features: its bytes are
+those for a pair, from 100 and 200 features, in the column ``a pair``. While it learns, a model also has a copy: of all
+columns for dense rows, of the columns that they name for sparse rows.
 """
 
 import pickle
@@ -35,14 +35,14 @@ FULL = ScaleInvariantClassifier(invariance="full")
 
 
 def size(model, n_features, n_classes):
-    """Bytes of the pickle of a model that has learnt some rows."""
+    """Return the bytes of the pickle of a model that has learnt some rows."""
     X = np.random.default_rng(0).normal(size=(40, n_features))
     labels = np.arange(n_classes)
     return len(pickle.dumps(clone(model).partial_fit(X, np.resize(labels, 40), classes=labels)))
 
 
 def growth(model, few, many, n_classes, power=1):
-    """Bytes for one more feature, or pair of features."""
+    """Return the bytes for one more feature, or pair of features."""
     return (size(model, many, n_classes) - size(model, few, n_classes)) / (many**power - few**power)
 
 

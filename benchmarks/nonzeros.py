@@ -1,12 +1,11 @@
-"""Where the time of a sparse row goes, in nanoseconds a nonzero: steps of the compiled loop, each by itself.
+"""Where the time of a sparse row goes, in nanoseconds per nonzero: steps of the compiled loop, each by itself.
 
     python -m benchmarks.nonzeros [--quick]
 
-Rows are tf-idf of documents with 45,000 words; the columns are those of a model with the defaults that has learnt
-them. ``fetch`` copies the columns of rows from the model, and ``put back`` copies them back. The steps
-after these run over as many columns again and again, so that these are in the first cache. Then whole calls of
-`partial_fit`, which have besides them the loss and what is played. Processor time, the median of
-nine.
+Rows are tf-idf of documents with 45,000 words; the columns are those of a model with the defaults that has learnt them.
+``fetch`` copies the columns of rows from the model, and ``put back`` copies them back. The steps after these run over
+as many columns again and again, so that these are in the first-level cache. Then come whole calls of `partial_fit`,
+which also include the loss and predictions. Figures are processor time, the median of nine.
 """
 
 import time
@@ -37,7 +36,7 @@ padded, roots_of, times_of = columns.padded, columns.roots_of, columns.times_of
 
 MADE = NAGClassifier().partial_fit([[0.0], [1.0]], [0, 1], classes=[0, 1])._made
 DEFAULTS = numba_rows.compiled_constants(MADE.rule, MADE.loss)._replace(are_mixed=False)
-stops, fill_roots, relative, relative_of_rare, normalise, products = (  # compiled for these
+stops, fill_roots, relative, relative_of_rare, normalise, products = (  # compiled for the defaults
     for_rule(step, DEFAULTS)
     for step in (
         columns.stops, columns.fill_roots, columns.relative, columns.relative_of_rare, numba_rows.normalise,
@@ -45,7 +44,7 @@ stops, fill_roots, relative, relative_of_rare, normalise, products = (  # compil
     )
 )  # fmt: skip
 RULE = namedtuple("Rule", "begins")(BEGINS)
-NOBODY = 1e9  # so many rows before that no column becomes frequent, or stops to be
+NOBODY = 1e9  # rows so far, so many that no column becomes frequent, or stops being so
 
 
 @jit
@@ -112,7 +111,7 @@ def descend(room, f, n_rows, n):
 
 
 def seconds(call):
-    """Median processor time of a call, which is made once before."""
+    """Return the median processor time of a call, which is made once before."""
     call()
     spent = []
     for _ in range(TURNS):
@@ -123,7 +122,7 @@ def seconds(call):
 
 
 def steps(X, y):
-    """Name and seconds of each step of the loop."""
+    """Yield the name and seconds of each step of the loop."""
     model = NAGClassifier().partial_fit(X, y, classes=[0, 1])
     state = model._state
     layout = state.columns.shared, state.columns.per_head

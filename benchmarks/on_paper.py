@@ -1,13 +1,13 @@
 """What shards would cost at a size that no machine here holds: arithmetic, from figures measured here.
 
-Measured are the bytes that a model keeps for a feature, what a nonzero costs to learn, and what a feature costs in a
-merge of eight models, on sparse rows of words drawn by Zipf's law. The table is arithmetic on them, with the disk and
-the network that are given: a pass by as many shards as workers, the first run of rows learnt by one model alone, and
+The script measures the bytes that a model keeps for a feature, the time to learn a nonzero, and the time for a feature
+in a merge of eight models, on sparse rows of words drawn by Zipf's law. The table is computed from these figures, with
+the given disk and network: a pass by as many shards as workers, the first run of rows learnt by one model alone, and
 after each round a tree of merges of width eight.
 
     python -m benchmarks.on_paper --output docs/results/on_paper.csv
 
-Beside the CSV file a file ``.txt`` says what was measured, when, where and with what.
+A ``.txt`` file next to the CSV file says what was measured, when, where and with what.
 """
 
 import math
@@ -26,7 +26,7 @@ WORKERS = (1, 4, 16, 64, 256)
 
 
 def words(n_rows, n_features, n_nonzeros, seed):
-    """Rows of words, of which few are frequent, and targets."""
+    """Return rows of words, few of which are frequent, and targets."""
     rng = np.random.default_rng(seed)
     columns = (n_features ** rng.random((n_rows, n_nonzeros))).astype(np.int32) % n_features
     columns.sort(axis=1)
@@ -37,7 +37,9 @@ def words(n_rows, n_features, n_nonzeros, seed):
 
 
 def measured(n_features, n_nonzeros):
-    """Bytes of a model for a feature, seconds to learn a nonzero, and to merge a feature of eight models."""
+    """Return the bytes of a model for a feature, the seconds to learn a nonzero, and to merge a feature of eight
+    models.
+    """
     X, y = words(20_000, n_features, n_nonzeros, 1)
     base = NAGClassifier().partial_fit(X[:1000], y[:1000], classes=[0, 1])
     size = len(pickle.dumps(base, protocol=5)) / n_features
@@ -60,7 +62,7 @@ def measured(n_features, n_nonzeros):
 
 
 def lines(options, size, learn, merging):
-    """The table: for each number of workers, what a round and a pass cost."""
+    """Return the table: for each number of workers, what a round and a pass cost."""
     rows, features, nonzeros, rounds = options.rows, options.features, options.nonzeros, options.rounds
     model = size * features
     disk = rows * nonzeros * 12 / (options.disk * 1e9)  # a double and a 32-bit index

@@ -1,4 +1,4 @@
-"""Options that several scripts have, and files that they read: what cannot be is said before anything is measured."""
+"""Options that several scripts share, and files that they read. Errors are reported before anything is measured."""
 
 import argparse
 import importlib
@@ -6,12 +6,12 @@ from pathlib import Path
 
 
 def parser_of(description):
-    """A parser for a script, whose help is what the script says of itself."""
+    """Return a parser for a script, whose help is the docstring of the script."""
     return argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
 
 
 def new_folder(name):
-    """A folder to write to, which is made at once."""
+    """Return a folder to write to, which is made at once."""
     folder = Path(name)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -21,7 +21,7 @@ def new_folder(name):
 
 
 def new_file(name):
-    """A file to write to, whose folder is made at once."""
+    """Return a file to write to, whose folder is made at once."""
     path = Path(name)
     new_folder(path.parent)
     if path.is_dir():
@@ -30,14 +30,14 @@ def new_file(name):
 
 
 def count(word):
-    """How often, or how many: a whole number from 1 on."""
+    """Return a number of repeats or items: a whole number from 1 on."""
     if not word.isdecimal() or int(word) == 0:
         raise argparse.ArgumentTypeError(f"it must be a whole number from 1 on; got {word}")
     return int(word)
 
 
 def resource():
-    """The module that measures and limits what a process takes; ends the script where the system has none."""
+    """Return the module that measures and limits what a process takes; end the script if the system has none."""
     try:
         return importlib.import_module("resource")
     except ImportError:
@@ -47,7 +47,9 @@ def resource():
 
 
 def file_in(folder, name):
-    """A file of the folder that ``--data-dir`` names; raise OSError, which `load_each` tells of, if it is not there."""
+    """Return a file of the folder that ``--data-dir`` names; raise OSError, which `load_each` reports, if it is
+    missing.
+    """
     if folder is None:
         raise FileNotFoundError(f"--data-dir must name the folder with {name}")
     path = folder / name
@@ -57,7 +59,7 @@ def file_in(folder, name):
 
 
 def load_each(sets, folder):
-    """Yield the name of each set and what is loaded; print the names of those whose files are not there."""
+    """Yield the name and the data of each set; print the names of sets whose files are missing."""
     for name, load in sets.items():
         try:
             data = load(folder)

@@ -1,11 +1,11 @@
-"""Text out of core: progressive accuracy and time beside SGDClassifier, on hashed words that come in batches.
+"""Text out of core: progressive accuracy and time, compared with SGDClassifier, on hashed words that come in batches.
 
     python -m benchmarks.out_of_core [--data-dir FOLDER] [--output FILE.csv] [--quick]
 
 Each batch of texts is hashed, predicted, learnt and dropped; no text is seen twice. Accuracy is that of the predictions
-made before a batch was learnt, the first batch left out: over all rows, and over the last half. Seconds are those of
-`predict` and `partial_fit`. Made-up documents have words whose frequencies fall as a power law, and come from a
-generator; with ``--data-dir``, messages of SMS Spam and questions of TREC are read line by line, in the order of their
+made before a batch was learnt, without the first batch: over all rows, and over the last half. Seconds are those of
+`predict` and `partial_fit`. Made-up documents have words whose frequencies follow a power law, and come from a
+generator. With ``--data-dir``, messages of SMS Spam and questions of TREC are read line by line, in the order of their
 files.
 """
 
@@ -58,7 +58,7 @@ def lines(path, separator, encoding, skipped=0):
 
 
 def streams(folder, quick):
-    """Name, classes, and a function that begins the stream of texts and classes, for each stream."""
+    """Yield the name, the classes, and a function that begins the stream of texts and classes, for each stream."""
     n = 2_000 if quick else 10_000
     for n_classes in (2, 20):
         yield f"made up, {n_classes} classes", np.arange(n_classes), functools.partial(made_up, n, n_classes)
@@ -70,14 +70,14 @@ def streams(folder, quick):
 
 
 def batches(stream):
-    """Yield texts and classes, some rows at a time."""
+    """Yield texts and classes in batches."""
     stream = iter(stream)
     while rows := list(itertools.islice(stream, BATCH)):
         yield map(np.array, zip(*rows))
 
 
 def run(stream, classes):
-    """Progressive accuracies and seconds of each learner, in one pass over the stream."""
+    """Return progressive accuracies and seconds of each learner, in one pass over the stream."""
     words = HashingVectorizer(n_features=2**18, alternate_sign=False, token_pattern=r"(?u)\b\w+\b")
     learners = {name: make() for name, make in LEARNERS.items()}
     right, spent = {name: [] for name in LEARNERS}, dict.fromkeys(LEARNERS, 0.0)

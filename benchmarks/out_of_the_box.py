@@ -1,24 +1,24 @@
-"""Raw data, default parameters: NAGClassifier and NAGRegressor beside their peers.
+"""Raw data, default parameters: NAGClassifier and NAGRegressor compared with their peers.
 
     python -m benchmarks.out_of_the_box [--data-dir FOLDER] [--output FOLDER] [--quick]
 
-Rows are shuffled once and 30 % held out; small sets are shuffled ten times, and means are shown. Scores are
-accuracies, or R^2 for regression. Without ``--data-dir`` only what ships with scikit-learn is used. Vowpal Wabbit and
-River are left out where they are not installed.
+Rows are shuffled once and 30 % are held out; small sets are shuffled ten times, and means are shown. Scores are
+accuracies, or R^2 for regression. Without ``--data-dir``, only data that ship with scikit-learn are used. Vowpal Wabbit
+and River are left out if they are not installed.
 
 * ``batch``: Ridge or LogisticRegression on standardised features;
-* ``SGD raw``, ``scaled``, ``tuned``: scikit-learn's, with defaults on raw and on standardised features, and on
-  standardised ones with alpha, eta0, schedule and loss by cross-validation on at most 20,000 rows;
+* ``SGD raw``, ``scaled``, ``tuned``: scikit-learn's SGD, with defaults on raw and on standardised features, and on
+  standardised ones with alpha, eta0, schedule and loss chosen by cross-validation on at most 20,000 rows;
 * ``VW``: Vowpal Wabbit, one pass with its defaults and the logistic loss for classes;
 * ``River``: its online StandardScaler and linear model, one pass (over at most 50,000 rows).
 
-Of a mixed frame the numbers are standardised, and one-hot columns left as they are. Other sparse rows, of text and of
-one-hot columns, are divided by deviations but not centred, or left as they are where ``SGD tuned`` finds that better;
-River, for which each would be a dictionary of thousands of zeros, is left out for all of these. Fits of scikit-learn's
+In a mixed frame, numbers are standardised, and one-hot columns are left as they are. Other sparse rows, of text and of
+one-hot columns, are divided by deviations but not centred, or left as they are if ``SGD tuned`` finds that better.
+River is left out for all of these, because each row would be a dictionary of thousands of zeros. Fits of scikit-learn
 that have not converged are named.
 
-``auto / best`` is the progressive loss of eta0="auto" over that of its best single learning rate; ``ECE`` the expected
-calibration error, in ten bins, of the default fit for two classes.
+``auto / best`` is the progressive loss of eta0="auto" divided by that of its best single learning rate; ``ECE`` is the
+expected calibration error, in ten bins, of the default fit for two classes.
 """
 
 import importlib.util
@@ -50,14 +50,14 @@ SMALL, TUNED_ON, RIVER_ROWS = 3_000, 20_000, 50_000
 
 
 def timed(estimator, X, y):
-    """Fitted estimator and the seconds it took."""
+    """Return the fitted estimator and the seconds it took."""
     start = time.perf_counter()
     estimator.fit(X, y)
     return estimator, time.perf_counter() - start
 
 
 def grid(regression):
-    """Parameters to tune SGD by."""
+    """Return the parameters for tuning SGD."""
     schedules = [
         {"learning_rate": ["constant"], "eta0": [1e-3, 1e-2]},
         {"learning_rate": ["invscaling"], "eta0": [1e-2, 1e-1]},
@@ -71,14 +71,14 @@ def grid(regression):
 
 
 def calibration_error(probability, y):
-    """Expected calibration error over ten bins of equal width."""
+    """Return the expected calibration error over ten bins of equal width."""
     bins = np.minimum((probability * 10).astype(int), 9)
     gaps = [abs(np.sum(y[bins == b]) - np.sum(probability[bins == b])) for b in range(10)]
     return sum(gaps) / len(y)
 
 
 def own(X, X_test, y, y_test, regression, seed):
-    """Scores, seconds and diagnoses of the estimators of this package."""
+    """Return scores, seconds and diagnostics of the estimators of this package."""
     make = NAGRegressor if regression else NAGClassifier
     row = {}
     for name, options in {
@@ -98,7 +98,7 @@ def own(X, X_test, y, y_test, regression, seed):
 
 
 def peers(X, X_test, y, y_test, scaler, regression, seed, quick):
-    """Scores and seconds of scikit-learn's, behind a scaler but for ``raw``."""
+    """Return scores and seconds of scikit-learn's estimators, behind a scaler except for ``raw``."""
     sgd = SGDRegressor if regression else SGDClassifier
     options = {} if regression else {"loss": "log_loss"}
     batch = Ridge() if regression else LogisticRegression(max_iter=300)
@@ -130,7 +130,7 @@ def peers(X, X_test, y, y_test, scaler, regression, seed, quick):
 
 
 def vowpal(X, X_test, y, y_test, regression):
-    """Score and seconds of Vowpal Wabbit, parsing included, in a process of its own."""
+    """Return the score and seconds of Vowpal Wabbit, including parsing, in a process of its own."""
     classes = np.unique(y)
     if regression:
         labels, arguments = [f"{v:g}" for v in y], ""
@@ -167,7 +167,7 @@ def vowpal(X, X_test, y, y_test, regression):
 
 
 def river(X, X_test, y, y_test, regression):
-    """Score and seconds of River."""
+    """Return the score and seconds of River."""
     from river import linear_model, multiclass, preprocessing
 
     X, y = X[:RIVER_ROWS], y[:RIVER_ROWS]
@@ -193,7 +193,7 @@ def river(X, X_test, y, y_test, regression):
 
 
 def write(table, folder):
-    """Write the scores and diagnoses to one file, the seconds to another."""
+    """Write the scores and diagnostics to one file, and the seconds to another."""
     folder.mkdir(parents=True, exist_ok=True)
     seconds = [name for name in table if name.endswith(" s")]
     names = ["one pass", "fit", "auto, one pass", "auto", "batch", "SGD raw", "SGD scaled", "SGD tuned", "VW", "River"]

@@ -2,15 +2,16 @@
 
     python -m benchmarks.paper --data-dir FOLDER [--output FOLDER] [--sets NAME ...] [--quick]
 
-One pass over shuffled rows, each predicted before it is learnt, in the paper's recipe (`sklearn_nag.datasets`), at the
-best of many learning rates in hindsight: NAG, sNAG and AG (AdaGrad) with explicit steps on raw and on pre-normalised
-features (each divided by its largest absolute value beforehand), and with importance-aware steps on raw ones. Losses
-are the share of wrong predictions or, for regression, squared errors divided by the square of the target's range;
-there the origin and unit of the target are learnt. Vowpal Wabbit, where it is installed, learns the same rows in the
-same order and makes the products itself; it clamps predictions to the range of the labels.
+Learners make one pass over shuffled rows, in the paper's recipe (`sklearn_nag.datasets`), and predict each row before
+they learn it. Results are those of the best of many learning rates in hindsight. The learners are NAG, sNAG and AG
+(AdaGrad), with explicit steps on raw and on pre-normalised features (each divided by its largest absolute value
+beforehand), and with importance-aware steps on raw ones. Losses are the share of wrong predictions or, for regression,
+squared errors divided by the square of the target's range; there the origin and unit of the target are learnt. Vowpal
+Wabbit, if it is installed, learns the same rows in the same order and makes the products itself; it clamps predictions
+to the range of the labels.
 
 Data sets that are not in the folder are left out. Results are kept in ``paper_runs.json`` as they come (with
-``--quick`` in ``paper_runs_quick.json``), and what is there is not run again.
+``--quick``, in ``paper_runs_quick.json``), and runs that have a result are not repeated.
 """
 
 import csv
@@ -63,13 +64,13 @@ class Set(NamedTuple):
     Attributes
     ----------
     load : callable
-        Gives a Bunch, from a folder.
+        Returns a Bunch, from a folder.
     loss : str
         Loss that is learnt.
     positive : bool
         Whether negative numbers are dropped.
     shuffles : int
-        Random orders to average over.
+        Number of random orders to average over.
     every : int
         Take only every so many learning rates.
     """
@@ -81,7 +82,7 @@ class Set(NamedTuple):
     every: int = 1
 
     def etas(self, name):
-        """Learning rates of NAG, sNAG or AG."""
+        """Return the learning rates of NAG, sNAG or AG."""
         return ETAS[name][:: self.every] / (16 if self.loss == "squared_error" else 1)
 
 
@@ -101,7 +102,7 @@ BUNDLED = {
 
 
 def learner(name, version, loss):
-    """The paper's NAG, sNAG or AG."""
+    """Return the paper's NAG, sNAG or AG."""
     options = {
         "loss": loss,
         "normalization": RULES[name],
@@ -115,7 +116,7 @@ def learner(name, version, loss):
 
 
 class Rows:
-    """Rows of a data set before products are added, and what makes rows of them that a learner gets."""
+    """Rows of a data set before products are added, and the step that turns them into rows for a learner."""
 
     def __init__(self, name, options, folder, prenormalize):
         bunch = options.load(data_home=folder, download_if_missing=False)
@@ -123,7 +124,7 @@ class Rows:
         recipe = datasets.paper_recipe(words, positive=options.positive, prenormalize=prenormalize).fit(bunch.data)
         self.base, self.products, self.y = recipe[:-1].transform(bunch.data), recipe[-1:], bunch.target
         self.classes = None if options.loss == "squared_error" else np.unique(bunch.target)
-        self.unit = 1.0 if self.classes is not None else np.ptp(bunch.target) ** 2 / 2  # of the loss, a half square
+        self.unit = 1.0 if self.classes is not None else np.ptp(bunch.target) ** 2 / 2  # of the loss: half a square
         numeric = np.setdiff1d(np.arange(bunch.data.shape[1]), words or [])
         largest = np.abs(bunch.data[:, numeric].astype(float)).max(axis=0)
         self.about = {
@@ -136,12 +137,12 @@ class Rows:
         }
 
     def order(self, seed):
-        """Rows in a random order."""
+        """Return rows in a random order."""
         return np.random.default_rng(seed).permutation(len(self.y))
 
 
 def sweep(rows, options, name, version):
-    """Loss for each learning rate, a mean over the shuffles."""
+    """Return the loss for each learning rate, as a mean over the shuffles."""
     etas, found = options.etas(name), []
     for seed in range(options.shuffles):
         batches = datasets.recipe_batches(rows.products, rows.base, rows.y, order=rows.order(seed))
@@ -151,7 +152,7 @@ def sweep(rows, options, name, version):
 
 
 def write_text(path, rows, order):
-    """Rows as Vowpal Wabbit reads them; features count from 1, as products with feature 0 would collide."""
+    """Write rows in Vowpal Wabbit's format; features count from 1, because products with feature 0 would collide."""
     labels = rows.y
     if rows.classes is not None:
         codes = np.searchsorted(rows.classes, rows.y)
@@ -168,7 +169,7 @@ def write_text(path, rows, order):
 
 
 def vowpal(path, classes, loss, flags):
-    """Progressive loss of a run of Vowpal Wabbit, in a process of its own, and its seconds."""
+    """Return the progressive loss of a run of Vowpal Wabbit, in a process of its own, and its seconds."""
     kind = "--loss_function squared"
     if classes is not None:
         kind = "--binary" if len(classes) == 2 else f"--oaa {len(classes)}"
@@ -184,7 +185,7 @@ def vowpal(path, classes, loss, flags):
 
 
 def vowpal_sweep(rows, options, name, version):
-    """The same for Vowpal Wabbit's NAG and AG."""
+    """Return the same for Vowpal Wabbit's NAG and AG."""
     flags = "-b 22 --adaptive" + " --normalized" * (name == "NAG") + " --invariant" * (version != "raw")
     etas, found = options.etas(name), []
     if rows.classes is None:
@@ -200,14 +201,14 @@ def vowpal_sweep(rows, options, name, version):
 
 
 class Results:
-    """What has been run, by data set and learner; saved as it comes."""
+    """Results by data set and learner, saved as they come."""
 
     def __init__(self, path):
         self.path = path
         self.found = json.loads(path.read_text()) if path is not None and path.exists() else {}
 
     def get(self, *key):
-        """What is there for a key, or None."""
+        """Return the result for a key, or None."""
         return self.found.get(" | ".join(key))
 
     def put(self, result, *key):
@@ -221,7 +222,7 @@ class Results:
             new.replace(self.path)
 
     def best(self, *key):
-        """The best learning rate and its loss, or None."""
+        """Return the best learning rate, its loss and the number of rows, or None."""
         run = self.get(*key)
         if run is None:
             return None
@@ -230,7 +231,7 @@ class Results:
 
 
 def run_all(results, sets, folder):
-    """Run what is not there yet."""
+    """Run what has no result yet."""
     for name, options in sets.items():
         work = [(sweep, (name, rule, version)) for version in VERSIONS for rule in RULES]
         if HAVE_VW:
@@ -256,9 +257,9 @@ def run_all(results, sets, folder):
 
 
 def chernoff(mean, n):
-    """Interval for the expectation of losses in [0, 1] by the Chernoff bound in its relative-entropy form.
+    """Return an interval for the expectation of losses in [0, 1], by the Chernoff bound in its relative-entropy form.
 
-    It holds all ``p`` with ``n KL(mean || p) <= log(2 / 0.05)``.
+    It contains all ``p`` with ``n KL(mean || p) <= log(2 / 0.05)``.
     """
     mean = min(mean, 1.0)
 
@@ -271,13 +272,13 @@ def chernoff(mean, n):
 
 
 def differ(one, other):
-    """Whether the intervals of two ``(eta, loss, rows)`` are apart."""
+    """Return whether the intervals of two ``(eta, loss, rows)`` are apart."""
     (low, high), (other_low, other_high) = chernoff(*one[1:]), chernoff(*other[1:])
     return high < other_low or other_high < low
 
 
 def cells(results, key, nag):
-    """Best eta and loss as text; a loss that differs from NAG's on raw features significantly has a star."""
+    """Return the best eta and loss as text; a loss that differs significantly from NAG's on raw features has a star."""
     best = results.best(*key)
     if best is None:
         return ["-", "-"]
@@ -291,7 +292,7 @@ def write_csv(path, header, lines):
 
 
 def tables(results, sets, folder):
-    """Write the tables of what there is."""
+    """Write the tables of the results so far."""
     names = [name for name in sets if results.get(name) is not None]
     about = [results.get(name) for name in names]
     write_csv(
@@ -332,13 +333,13 @@ def tables(results, sets, folder):
 
 
 def two_features(scale, n=10_000, seed=0):
-    """Rows of two normal features, the second times ``scale``; classes by their sum, with noise."""
+    """Return rows of two normal features, the second times ``scale``, and classes by their sum, with noise."""
     X = np.random.default_rng(seed).normal(size=(n, 3))
     return X[:, :2] * [1.0, scale], (X.sum(axis=1) > 0).astype(int)
 
 
 def scale_sweeps(results, quick):
-    """Figure 1: losses of NAG and AG on two features, for each scale of the second."""
+    """Compute figure 1: losses of NAG and AG on two features, for each scale of the second."""
     scales = 10.0 ** np.linspace(-6, 6, 5 if quick else 25)
     etas = {"NAG": ETAS["NAG"], "AG": 10.0 ** np.linspace(-9, 9, 73)}
     for rule, some in etas.items():
@@ -397,7 +398,7 @@ def figures(results, sets, folder):
 
 
 def one_pass(folder, n_etas):
-    """Covertype with some learning rates: from the file to progressive errors, with time and memory."""
+    """Learn Covertype with some learning rates, from the file to progressive errors; return error, time and memory."""
     usage, etas = resource(), 2.0 ** (np.arange(n_etas) - n_etas // 2 + 1)
     with suppress(ImportError):
         importlib.import_module("numba")
@@ -415,9 +416,9 @@ def one_pass(folder, n_etas):
 
 
 def time_covertype(results, folder, repeats=3):
-    """Time `one_pass`, in processes of their own: one eta in turn with Vowpal Wabbit, and then 16 at once.
+    """Time `one_pass`, in processes of its own: one eta in turns with Vowpal Wabbit, and then 16 at once.
 
-    Vowpal Wabbit reads its own text; the start of Python, and of what is imported, counts for neither.
+    Vowpal Wabbit reads its own text. The start of Python and imports count for neither.
     """
     if results.get("Covertype, one pass") is not None or not HAVE_VW:
         return

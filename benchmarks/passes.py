@@ -1,10 +1,10 @@
-"""What `fit` makes of its passes: one pass, passes until the loss settles, and as many as help on rows held out.
+"""What `fit` makes of its passes: one pass, passes until the loss settles, and as many as help on held-out rows.
 
     python -m benchmarks.passes [--data-dir FOLDER] [--output FILE.csv] [--quick]
 
-Scores are accuracies, or R^2 for regression, on a quarter of at most 20,000 rows, means over five splits; losses are
-log losses and squared errors relative to those of the mean. ``passes`` are those over all rows, the search included.
-Rows that are few for their columns are made of small sets, too: with splines, and with pairs of bins.
+Scores are accuracies, or R^2 for regression, on a quarter of at most 20,000 rows; losses are log losses, and squared
+errors relative to those of the mean. Both are means over five splits. ``passes`` are those over all rows, including the
+search. Sets with few rows for their columns are also made from small sets: with splines, and with pairs of bins.
 """
 
 import gzip
@@ -34,7 +34,7 @@ WAYS = {
 
 
 def film(vectorizer):
-    """Sentences of film reviews, 10,662, as a vectorizer sees them."""
+    """Return a loader of sentences of film reviews, 10,662, as a vectorizer sees them."""
 
     def load(folder):
         with gzip.open(file_in(folder, "movie_sentences.txt.gz"), "rt", encoding="latin-1") as file:
@@ -45,7 +45,7 @@ def film(vectorizer):
 
 
 def questions(vectorizer):
-    """TREC questions, 5,452, as a vectorizer sees them."""
+    """Return a loader of TREC questions, 5,452, as a vectorizer sees them."""
 
     def load(folder):
         with gzip.open(file_in(folder, "trec_questions.label.gz"), "rt", encoding="latin-1") as file:
@@ -56,7 +56,7 @@ def questions(vectorizer):
 
 
 def with_splines(load, n_knots):
-    """A set with cubic splines of each column beside it."""
+    """Return a loader that adds cubic splines of each column to a set."""
 
     def load_more(folder):
         X, y, regression = load(folder)
@@ -67,7 +67,7 @@ def with_splines(load, n_knots):
 
 
 def with_pairs(load, n_bins):
-    """A set with bins of each column, and all pairs of these, beside it."""
+    """Return a loader that adds bins of each column, and all pairs of these, to a set."""
 
     def load_more(folder):
         X, y, regression = load(folder)
@@ -79,7 +79,7 @@ def with_pairs(load, n_bins):
 
 
 def bundled(load, **options):
-    """A set that ships with scikit-learn."""
+    """Return a loader of a set that ships with scikit-learn."""
 
     def read(folder):
         return *load(return_X_y=True, **options), load is load_diabetes
@@ -87,7 +87,7 @@ def bundled(load, **options):
     return read
 
 
-TOKENS = {"token_pattern": r"(?u)\b\w+\b"}  # of one letter, too
+TOKENS = {"token_pattern": r"(?u)\b\w+\b"}  # words of one letter, too
 MADE = {
     "diabetes + pairs": with_pairs(bundled(load_diabetes, scaled=False), 6),
     "breast cancer + pairs": with_pairs(bundled(load_breast_cancer), 4),
@@ -111,14 +111,14 @@ LOADED = {
 
 
 def judged(model, X, y, regression):
-    """Score and loss of a fitted model on rows that it has not seen."""
+    """Return the score and loss of a fitted model on rows that it has not seen."""
     if regression:
         return model.score(X, y), np.mean((model.predict(X) - y) ** 2) / np.var(y)
     return model.score(X, y), log_loss(y, model.predict_proba(X), labels=model.classes_)
 
 
 def measure(X, y, regression):
-    """Mean score, loss and number of passes over all rows, for each way."""
+    """Return the mean score, loss and number of passes over all rows, for each way."""
     make, found = NAGRegressor if regression else NAGClassifier, {way: [] for way in WAYS}
     for seed in range(SPLITS):
         rows = np.random.default_rng(seed).permutation(len(y))[:MOST]
@@ -137,7 +137,7 @@ def main():
     """Print the table."""
     args = parse(__doc__, "CSV file to write the table to", "bundled sets alone")
     warnings.simplefilter("ignore", ConvergenceWarning)
-    warnings.simplefilter("ignore", UserWarning)  # of bins without rows
+    warnings.simplefilter("ignore", UserWarning)  # about bins without rows
     sets = {**BUNDLED, **MADE} if args.quick or args.data_dir is None else {**BUNDLED, **MADE, **LOADED}
     print(f"{'':22s}" + "".join(f"{way:>26s}" for way in WAYS))
     print(f"{'':22s}" + f"{'score    loss  passes':>26s}" * len(WAYS), flush=True)

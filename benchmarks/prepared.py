@@ -1,11 +1,11 @@
-"""A table with missing values, words and dates, larger than memory: learnt from its file as `train` learns it.
+"""A table with missing values, words and dates, larger than memory, is learnt from its file as `train` learns it.
 
-A Parquet file of about the size given is written to a temporary folder: twelve columns of numbers, of which four have
+A Parquet file of about the given size is written to a temporary folder: twelve columns of numbers, four of them with
 missing values, six of words and two of dates (`benchmarks.frames.mixed`). ``train`` prepares and learns it in a process
-whose memory (heap and mappings, as ``RLIMIT_DATA`` counts them) is limited. Beside it is the time of the learner alone,
-which is fed with the rows that the same pipeline has prepared before the clock goes on. With ``--kills`` a run with
-checkpoints, and then one of ``predict``, is killed by SIGKILL at so many moments, begun again each time, and what it
-leaves compared, bit for bit, with what a run leaves that nobody disturbed.
+with limited memory (heap and mappings, as ``RLIMIT_DATA`` counts them). It is compared with the time of the learner
+alone, on rows that the same pipeline has prepared while the clock stood still. With ``--kills``, a run with
+checkpoints, and then one of ``predict``, is killed by SIGKILL at so many moments, and started again each time. What it
+leaves is compared, bit for bit, with what an undisturbed run leaves.
 
     python -m benchmarks.prepared --mb 2000 --limit-mb 600 --repeats 3 --output docs/results/prepared.csv
     python -m benchmarks.prepared --mb 100 --kills 5
@@ -33,7 +33,7 @@ BYTES_A_ROW = 149
 
 
 def write(path, megabytes):
-    """Write a file of about the size; return the number of rows."""
+    """Write a file of about the given size; return the number of rows."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -50,7 +50,7 @@ def write(path, megabytes):
 
 
 def run(way, path):
-    """Learn one way; print rows, seconds, processor time, peak memory and the loss, as JSON."""
+    """Learn in one way; print rows, seconds, processor time, peak memory and the loss, as JSON."""
     from sklearn_nag import NAGRegressor
     from sklearn_nag.streams import fit_stream, read_batches
 
@@ -76,7 +76,8 @@ def run(way, path):
 
 
 def timed(path, limit_mb, repeats):
-    """Run each way in turn, so often, in processes with little memory; yield a line of a table for its median run."""
+    """Run each way in turn, ``repeats`` times, in processes with limited memory; yield a table line for its median run.
+    """
     usage, limit, ways = resource(), limit_mb * 10**6, ("train", "learner alone")
     found, failed = {way: [] for way in ways}, {}
     for way in ways * repeats:
@@ -101,7 +102,7 @@ def timed(path, limit_mb, repeats):
 
 
 def killed(command, moments, progress, name):
-    """Begin a command again and again, and kill it as soon as it is beyond each moment; then let it end."""
+    """Start a command again and again, and kill it as soon as it is beyond each moment; then let it end."""
     far = 0
     for number, moment in enumerate(moments, 1):
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL)

@@ -1,4 +1,4 @@
-"""When, where and with what something was measured; tables that are written with it."""
+"""When, where and with what something was measured, and tables that are written with this."""
 
 import csv
 import datetime
@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def versions():
-    """Versions of the packages that matter, of those that are installed."""
+    """Return the versions of the packages that matter, if they are installed."""
     found = {}
     for name in ("numpy", "scikit-learn", "numba"):
         with suppress(importlib.metadata.PackageNotFoundError):
@@ -19,7 +19,7 @@ def versions():
 
 
 def commit():
-    """The commit of this copy, where git knows it."""
+    """Return the commit of this copy, if git knows it."""
     command = ["git", "rev-parse", "--short", "HEAD"]
     with suppress(OSError, subprocess.CalledProcessError):
         done = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=True)
@@ -28,20 +28,22 @@ def commit():
 
 
 def provenance():
-    """When, where and with what."""
+    """Return when, where and with what something is measured."""
     packages = ", ".join(map(" ".join, versions().items()))
     return f"{datetime.date.today():%d %B %Y}, Python {platform.python_version()}, {packages}, {processor()}"
 
 
 def write_table(path, lines, said=None):
-    """Write lines of cells to a CSV file, and beside it, as text, what is ``said`` of it: by default `provenance`."""
+    """Write lines of cells to a CSV file, and what is ``said`` of it, by default `provenance`, to a text file next to
+    it.
+    """
     with open(path, "w", newline="", encoding="utf-8") as file:
         csv.writer(file, lineterminator="\n").writerows(lines)
     path.with_suffix(".txt").write_text(f"{said or provenance() + '.'}\n", encoding="utf-8")
 
 
 def record(path, ratios):
-    """Append ratios by name of the work to a CSV file: a line each, with the commit, the day, what and where."""
+    """Append ratios by name of the work to a CSV file: a line each, with commit, date, processor and versions."""
     where = commit(), datetime.date.today(), processor(), " ".join(map("=".join, versions().items()))
     new = not path.exists()
     with open(path, "a", newline="", encoding="utf-8") as file:
@@ -53,7 +55,7 @@ def record(path, ratios):
 
 
 def processor():
-    """Name of the processor, where Linux tells it."""
+    """Return the name of the processor, if Linux tells it."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:

@@ -1,13 +1,15 @@
-"""Figures that others have published, beside ours on the same rows.
+"""Figures that others have published, compared with ours on the same rows.
 
     python -m benchmarks.published --data-dir FOLDER [--output FILE.csv] [--quick]
 
-Elec2, the electricity of New South Wales, 45,312 rows in the order of time: accuracy of predictions made before each
-row was learnt, as on River's benchmark page (https://riverml.xyz/latest/benchmarks/Binary%20classification/, read at
-commit 7468665 of River), whose learners also had the date and the day of the week, ours the other six columns. ``last
-class`` is made anew: that it agrees with the page to four digits says that rows and measure are the same.
+The rows are Elec2, the electricity of New South Wales, 45,312 rows in time order. Figures are the accuracy of
+predictions made before each row was learnt, as on River's benchmark page
+(https://riverml.xyz/latest/benchmarks/Binary%20classification/, read at commit 7468665 of River). River's learners also
+had the date and the day of the week; ours have the other six columns. ``last class`` is computed here: that it agrees
+with the page to four digits shows that rows and measure are the same.
 
-Its other sets, and those of LIBOL's table (ijcnn1 and others), are not among the files that `benchmarks.data` reads.
+The other sets of the page, and those of LIBOL's table (ijcnn1 and others), are not among the files that
+`benchmarks.data` reads.
 """
 
 import numpy as np

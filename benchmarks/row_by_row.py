@@ -1,11 +1,11 @@
-"""One row at a time: how long it takes to predict a row and then to learn it, beside the peers.
+"""One row at a time: the time to predict a row and then to learn it, compared with peers.
 
     python -m benchmarks.row_by_row [--output FILE.csv] [--quick]
 
-Numbers are ten normal columns with two classes by a product of two of them. Frames have one row each, with two
-numbers, a word and a time. Each learner first learns 1,500 rows. Times are medians over the rows that follow, in
-microseconds; ``together`` is predicting and learning, ``over SGD`` its ratio to that of ``SGDClassifier`` on the same
-rows. Learners take turns, forty rows each, so that a machine whose speed drifts does not matter.
+Numbers are ten normal columns, and two classes that depend on a product of two of them. Frames have one row each, with
+two numbers, a word and a time. Each learner first learns 1,500 rows. Times are medians over the rows that follow, in
+microseconds. ``together`` is predicting and learning, and ``over SGD`` its ratio to that of ``SGDClassifier`` on the
+same rows. Learners take turns, forty rows each, so that a machine whose speed drifts does not matter.
 """
 
 import importlib.util
@@ -36,13 +36,14 @@ LABELS = [0, 1]
 
 
 class Learner:
-    """A learner with ``predict_proba`` and ``partial_fit``; ``scaler``, if any, learns and transforms rows first."""
+    """A learner with ``predict_proba`` and ``partial_fit``; a ``scaler``, if given, learns and transforms rows first.
+    """
 
     def __init__(self, model, scaler=None):
         self.model, self.scaler = model, scaler
 
     def predict(self, row):
-        """Probabilities of a row."""
+        """Return the probabilities of a row."""
         return self.model.predict_proba(row if self.scaler is None else self.scaler.transform(row))
 
     def learn(self, row, label):
@@ -53,7 +54,7 @@ class Learner:
 
 
 class Prepared(Learner):
-    """A transformer that has learnt its columns, and `SGDClassifier`."""
+    """`SGDClassifier` behind a transformer that has already learnt its columns."""
 
     def learn(self, row, label):
         """Learn rows with their labels."""
@@ -67,7 +68,7 @@ class River:
         self.model = model
 
     def predict(self, row):
-        """Probabilities of a row."""
+        """Return the probabilities of a row."""
         return self.model.predict_proba_one(row)
 
     def learn(self, row, label):
@@ -76,25 +77,25 @@ class River:
 
 
 def normal_rows(n):
-    """Rows of numbers, and two classes that depend on a product."""
+    """Return rows of numbers, and two classes that depend on a product."""
     X = np.random.default_rng(0).normal(size=(n, N_COLUMNS))
     return X, (X[:, 0] + X[:, 1] * X[:, 2] > 0).astype(int)
 
 
 def frame_of(X):
-    """Two of the numbers, a word and a time."""
+    """Return a frame with two of the numbers, a word and a time."""
     words = np.array(["low", "middle", "high"])[np.digitize(X[:, 2], [-1.0, 1.0])]
     hours = pd.date_range("2026-01-01", periods=len(X), freq="h")
     return pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "word": words, "time": hours})
 
 
 def hours_of_day():
-    """A transformer of a column of times."""
+    """Return a transformer of a column of times."""
     return FunctionTransformer(lambda times: times.apply(lambda column: column.dt.hour))
 
 
 def of_numbers():
-    """Learners of rows of numbers, by name; the first is what others are compared with."""
+    """Yield learners of rows of numbers, by name; others are compared with the first."""
     yield "SGDClassifier", Learner(SGDClassifier(loss="log_loss", random_state=0))
     scaled = Learner(SGDClassifier(loss="log_loss", random_state=0), StandardScaler())
     yield "StandardScaler, SGDClassifier", scaled
@@ -117,7 +118,7 @@ def of_numbers():
 
 
 def of_frames(frame):
-    """Learners of frames, by name; the first is what others are compared with."""
+    """Yield learners of frames, by name; others are compared with the first."""
     columns = make_column_transformer(
         (StandardScaler(), ["a", "b"]), (OneHotEncoder(handle_unknown="ignore"), ["word"]), (hours_of_day(), ["time"])
     )
@@ -136,7 +137,7 @@ def of_frames(frame):
 
 
 def measure(kind, learners, rows, dicts, labels, n_timed):
-    """Lines of the table for one kind of rows."""
+    """Yield lines of the table for one kind of rows."""
     for _, learner in learners:
         if isinstance(learner, River):
             for row, label in zip(dicts[:FIRST], labels[:FIRST]):

@@ -1,19 +1,20 @@
-"""One pass over raw data, nothing tuned: the learners without a learning rate beside NAG and SGD.
+"""One pass over raw data, nothing tuned: the learners without a learning rate, compared with NAG and SGD.
 
     python -m benchmarks.scale_invariant [--data-dir FOLDER] [--peers FILE] [--output FOLDER] [--quick]
 
-Rows are shuffled once and 30 % held out; small sets are shuffled ten times, and means are shown. Scores are
+Rows are shuffled once and 30 % are held out; small sets are shuffled ten times, and means are shown. Scores are
 accuracies, or R^2 for regression, after one pass over raw features:
 
 * ``scinol2``, ``scinol1``, ``potential``: `ScaleInvariantClassifier` and ``-Regressor``, coordinate by coordinate;
 * ``full``: the same with invariance="full";
-* ``NAG``, ``sNAG``: normalization="max" and "rms", with the best of seven learning rates by score on the held out rows;
-* the columns of peers in the file ``scores.csv`` that ``benchmarks.out_of_the_box`` writes for the same splits, with
-  ``--peers``.
+* ``NAG``, ``sNAG``: normalization="max" and "rms", with the best of seven learning rates by score on the held-out rows;
+* with ``--peers``, the columns of peers in the file ``scores.csv`` that ``benchmarks.out_of_the_box`` writes for the
+  same splits.
 
-``--alphas`` prints instead the score of the potential for several ``potential_alpha``, ``--limits`` scores of rows that
-are made up, where learners without a learning rate have difficulties: of counts and amounts D^2 of their losses, else
-R^2, of 4,000 other rows or more; medians of five seeds, and the least and the largest.
+``--alphas`` prints instead the score of the potential for several values of ``potential_alpha``. ``--limits`` prints
+instead scores of made-up rows that are difficult for learners without a learning rate: for counts and amounts D^2 of
+their losses, otherwise R^2, of 4,000 other rows or more. These are medians of five seeds, and the least and the
+largest.
 """
 
 from functools import partial
@@ -41,7 +42,7 @@ LEARNERS = {
 
 
 def own(parts, regression, seed):
-    """Scores of one pass."""
+    """Return the scores of one pass."""
     X, X_test, y, y_test = parts
     order = np.random.default_rng(seed).permutation(len(y))
     make, nag = (ScaleInvariantRegressor, NAGRegressor) if regression else (ScaleInvariantClassifier, NAGClassifier)
@@ -58,7 +59,7 @@ def own(parts, regression, seed):
 
 
 def potentials(parts, regression, seed):
-    """Scores of one pass by the potential."""
+    """Return the scores of one pass with the potential."""
     X, X_test, y, y_test = parts
     order = np.random.default_rng(seed).permutation(len(y))
     make = ScaleInvariantRegressor if regression else ScaleInvariantClassifier
@@ -93,7 +94,7 @@ def made_up(rng):
 
 
 def limits():
-    """Scores of rows that are made up, for each learner."""
+    """Return the scores of made-up rows, for each learner."""
     learners = {
         "scinol2": ScaleInvariantRegressor,
         "potential": partial(ScaleInvariantRegressor, update="potential"),
@@ -114,7 +115,7 @@ def limits():
 
 
 def main():
-    """Print the table, and save it where asked."""
+    """Print the table, and save it if asked."""
     parser = parser_of(__doc__)
     parser.add_argument("--data-dir", type=Path, help="folder with the files that benchmarks.data names")
     parser.add_argument("--output", type=new_folder, help="folder for the table that is printed")

@@ -1,11 +1,11 @@
-"""Searches over a grid: in one pass by progressive loss, and by successive halving of cross-validation.
+"""Searches over a grid: in one pass by progressive loss, and by cross-validation with successive halving.
 
     python -m benchmarks.searches [--data-dir FOLDER] [--output FILE.csv] [--quick]
 
-Twelve candidates each, a quarter of at most 20,000 rows held out, raw units. ``ProgressiveSearch`` has NAGClassifier or
-NAGRegressor with four rates and three losses; ``HalvingGridSearchCV`` has SGDClassifier or SGDRegressor behind a
-StandardScaler, with four strengths of the penalty and the same losses, 3 folds, a third of the candidates going on
-each time, and ``fit`` with the best. Scores are accuracies or R^2; seconds are those of processor time.
+Each search has twelve candidates, raw units, and a quarter of at most 20,000 rows held out. ``ProgressiveSearch`` has
+NAGClassifier or NAGRegressor with four rates and three losses. ``HalvingGridSearchCV`` has SGDClassifier or
+SGDRegressor behind a StandardScaler, with four strengths of the penalty and the same losses, 3 folds, a third of the
+candidates going on each time, and ``fit`` with the best. Scores are accuracies or R^2; seconds are of processor time.
 """
 
 import time
@@ -30,7 +30,7 @@ LOSSES = {False: ["log_loss", "hinge", "modified_huber"], True: ["squared_error"
 
 
 def searches(regression):
-    """Both searches, new."""
+    """Return both searches, new."""
     losses, sgd = LOSSES[regression], SGDRegressor if regression else SGDClassifier
     grid = {"sgd__alpha": [1e-6, 1e-5, 1e-4, 1e-3], "sgd__loss": losses}
     scaled = Pipeline([("scaler", StandardScaler()), ("sgd", sgd(random_state=0))])
@@ -48,7 +48,7 @@ def searches(regression):
 def main():
     """Print the table."""
     args = parse(__doc__, "CSV file to write the table to", "bundled sets alone")
-    warnings.simplefilter("ignore")  # of losses that have not settled
+    warnings.simplefilter("ignore")  # about losses that have not settled
     bundled = args.quick or args.data_dir is None
     print(f"{'':22s}" + "".join(f"{name:>22s}" for name in ("progressive", "halving")))
     print(f"{'':22s}" + f"{'score   seconds':>22s}" * 2, flush=True)

@@ -1,18 +1,18 @@
-"""Loss and score of shards that are merged, beside one model over the same rows.
+"""Loss and score of merged shards, compared with one model over the same rows.
 
 For each data set, 70 % of the rows are learnt in one pass, in raw units, by one model and by shards that are merged at
-the end of every round. Shown are the loss (log loss; mean squared error) on the other rows, relative to that of one
-model, and the difference of the score (accuracy; R2), for three ways to average weights: by rows and the fourth root
-of the squared gradients ``G`` (the package's own), by rows alone (t), and by ``G``, where scales are averaged by ``G``,
+the end of every round. The table shows the loss (log loss; mean squared error) on the other rows, relative to that of
+one model, and the difference of the score (accuracy; R2), for three ways to average weights: by rows and the fourth
+root of the squared gradients ``G`` (the package's own), by rows alone (t), and by ``G``, with scales averaged by ``G``,
 too, as in Vowpal Wabbit. All are means over three orders of the rows, the same for one model and for shards. The line
 "part" is one model over as many rows as it learns in the time that so many shards take on as many workers:
-``2 / (n + 1)`` of them. "orders" is the standard deviation of one model's loss from one order of the rows to another.
-"made up, noise" are rows of which the first run of 256 shards, and of 16, learns nothing. The last lines have the rows
-sorted by the target, or by date, so that shards see different worlds.
+``2 / (n + 1)`` of them. "orders" is the standard deviation of one model's loss between orders of the rows. "made up,
+noise" are rows from which the first run of 256 shards, and of 16, learns nothing. In the last lines, rows are sorted by
+the target, or by date, so that shards see different worlds.
 
     python -m benchmarks.shards --data-dir FOLDER --output docs/results/shards.csv
 
-Beside the CSV file a file ``.txt`` says when, where and with what it was measured.
+A ``.txt`` file next to the CSV file says when, where and with what it was measured.
 """
 
 import functools
@@ -38,7 +38,7 @@ MERGE = merging.merge
 
 
 def as_vowpal_wabbit(states, base):
-    """Average weights by ``G``, and scales (root mean squares) likewise."""
+    """Average weights, and scales (root mean squares), by ``G``."""
     merged = MERGE(states, base, power=1.0)
     if merged is None or merged.columns.squares is None or merged.columns.G is None:
         return merged
@@ -54,7 +54,8 @@ def as_vowpal_wabbit(states, base):
 
 
 def made_up(folder):
-    """Rows of 50 numbers, targets of which noise is 99 %: too few rows in a shard to learn anything of them alone."""
+    """Return rows of 50 numbers, and targets that are 99 % noise: the rows of one shard are too few to learn anything.
+    """
     rng = np.random.default_rng(0)
     X = rng.standard_t(3, size=(30_000, 50)) * 10.0 ** rng.integers(-3, 4, 50)
     return X, X / X.std(axis=0) @ rng.normal(size=50) / np.sqrt(50) + 10.0 * rng.normal(size=len(X)), True
@@ -68,7 +69,7 @@ RULES = {
 
 
 def judged(model, X, y, is_regression):
-    """Loss and score."""
+    """Return loss and score."""
     loss = np.mean((model.predict(X) - y) ** 2) if is_regression else log_loss(y, model.predict_proba(X))
     return loss, model.score(X, y)
 
@@ -82,7 +83,7 @@ def compare(name, X, y, is_regression, orders, plans):
     options = {} if is_regression else {"classes": np.unique(y)}
 
     def mean_of(learn):
-        """Loss and score, for each of the orders."""
+        """Return loss and score, for each of the orders."""
         return np.array([judged(learn(order[~held_out[order]]), X[held_out], y[held_out], is_regression)
                          for order in orders])  # fmt: skip
 
@@ -115,12 +116,12 @@ def compare(name, X, y, is_regression, orders, plans):
 
 
 def difference(value):
-    """A difference with its sign, but for 0."""
+    """Return a difference with its sign, except 0."""
     return f"{value:+.4f}" if abs(value) >= 0.00005 else "0.0000"
 
 
 def percent(ratio):
-    """What a ratio differs from 1."""
+    """Return by how much a ratio differs from 1."""
     return f"{100 * (ratio - 1):+.2f} %"
 
 

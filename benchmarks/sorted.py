@@ -1,10 +1,10 @@
-"""One pass over rows that come sorted by class: what centring, averages and losses make of it.
+"""One pass over rows that come sorted by class: the effect of centring, averages and losses.
 
     python -m benchmarks.sorted
 
-Prints the accuracy on the rows themselves after one `partial_fit` of each data set, classes one after the other. SGD is
-given features standardised beforehand. ``average alone`` is average=True, ``last weights`` average=False; ``shuffled``
-is the default after one pass in random order.
+Prints the accuracy on the rows themselves after one `partial_fit` of each data set, one class after another. SGD gets
+features that were standardised beforehand. ``average alone`` is average=True, ``last weights`` average=False;
+``shuffled`` is the default after one pass in random order.
 """
 
 import warnings

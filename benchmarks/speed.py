@@ -1,11 +1,11 @@
-"""Speed beside the peers, as ratios in one run: the table of the README and of the documentation.
+"""Speed compared with peers, as ratios in one run: the table of the README and of the documentation.
 
     python -m benchmarks.speed [--data-dir FOLDER] [--repeats 5] [--quick] [--record FILE.csv]
 
 Each line is the median of the ratios over repeats in which the two take turns, so that a machine whose speed drifts
-does not matter. Peers that are not installed (vowpalwabbit, river) and data that is not there are left out. "NAG" and
-"sNAG" are the paper's; "defaults" also centre the features, average the weights, make importance-aware steps and learn
-the unit of a target.
+does not matter. Peers that are not installed (vowpalwabbit, river) and missing data are left out. "NAG" and "sNAG" are
+the paper's; "defaults" also centre the features, average the weights, make importance-aware steps and learn the unit of
+a target.
 """
 
 import gc
@@ -46,26 +46,26 @@ HAVE = {name: importlib.util.find_spec(name) is not None for name in ("numba", "
 
 
 def seconds(run):
-    """Wall time of a call."""
+    """Return the wall time of a call."""
     start = time.perf_counter()
     run()
     return time.perf_counter() - start
 
 
 def nag(**parameters):
-    """The paper's NAG."""
+    """Return the paper's NAG."""
     return NAGClassifier(**{**PAPER, "multi_class": "ovr", **parameters})
 
 
 class Table:
-    """Prints a line for each comparison."""
+    """A table that prints a line for each comparison."""
 
     def __init__(self, repeats):
         self.repeats, self.ratios, self.of = repeats, {}, ""
         print(f"{'work':66} {'own':>12} {'peer':>12} {'ratio':>7} {'bar':>6}")
 
     def line(self, work, own, peer, bar, unit=1.0, name="us"):
-        """Time two calls in turn; ``unit`` is what to divide by for the figures shown."""
+        """Time two calls in turn; the figures shown are divided by ``unit``."""
         own(), peer()
         pairs = np.array([[seconds(own), seconds(peer)] for _ in range(self.repeats)])
         ratio = np.median(pairs[:, 0] / pairs[:, 1])
@@ -80,14 +80,14 @@ class Table:
 
 
 def dense_rows(n, d=54, classes=2, seed=0):
-    """Normal features; classes by the largest of random linear functions."""
+    """Return normal features, and classes by the largest of random linear functions."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d))
     return X, (X @ rng.normal(size=(d, classes))).argmax(axis=1)
 
 
 def zipf_rows(n, d, nonzeros, seed=0):
-    """CSR rows with about ``nonzeros`` entries in distinct columns, whose popularity follows Zipf's law."""
+    """Return CSR rows with about ``nonzeros`` entries in distinct columns, whose popularity follows Zipf's law."""
     rng = np.random.default_rng(seed)
     draws = np.exp(rng.random(int(n * nonzeros * 1.5)) * np.log(d)).astype(np.int64) - 1
     rows = np.repeat(np.arange(n), int(nonzeros * 1.5))[: len(draws)]
@@ -98,12 +98,12 @@ def zipf_rows(n, d, nonzeros, seed=0):
 
 
 def once(make, X, y, **arguments):
-    """A call that makes an estimator and gives it the rows once."""
+    """Return a call that makes an estimator and gives it the rows once."""
     return lambda: make().partial_fit(X, y, **arguments)
 
 
 def passes(table, n):
-    """One pass over many rows, against scikit-learn."""
+    """Time one pass over many rows, against scikit-learn."""
 
     def log(**parameters):
         return SGDClassifier(loss="log_loss", **parameters)
@@ -144,7 +144,8 @@ def passes(table, n):
 
 
 def without_rate(table, n):
-    """The learners without a learning rate, against scikit-learn, and how full invariance grows with the features."""
+    """Time the learners without a learning rate, against scikit-learn, and how full invariance grows with the features.
+    """
 
     def sgd():
         return SGDClassifier(loss="log_loss")
@@ -160,14 +161,14 @@ def without_rate(table, n):
         table.line("  the same, CSR as above", once(make(update=update), *csr, **two), once(sgd, *csr, **two), "1.5",
                    n // 2)  # fmt: skip
     for d in (50, 100, 200, 500, 1000):
-        rows = max(2 * d, n * 1000 // (4 * d**2))  # more than columns, as the factor fills with the first ones
+        rows = max(2 * d, n * 1000 // (4 * d**2))  # more rows than columns, because the first ones fill the factor
         X, y = dense_rows(rows, d)
         table.line(f"full invariance, {rows:,} x {d} dense / SGDClassifier", once(make(invariance="full"), X, y, **two),
                    once(sgd, X, y, **two), "3 us" if d == 50 else "", rows)  # fmt: skip
 
 
 def calls(table, n):
-    """One row at a time."""
+    """Time one row at a time."""
     X, y = dense_rows(n)
     two = {"classes": [0, 1]}
     ours, sgd = nag().partial_fit(X, y, **two), SGDClassifier(loss="log_loss").partial_fit(X, y, **two)
@@ -199,7 +200,7 @@ def calls(table, n):
 
 
 def beside_river(table, n):
-    """Rows in batches, and one row at a time, against River, whose time grows with the features."""
+    """Time rows in batches, and one row at a time, against River, whose time grows with the features."""
     from river import linear_model, preprocessing
 
     def learner(scales):
@@ -231,7 +232,7 @@ def beside_river(table, n):
 
 
 def threads(table, n):
-    """Two runs of fits in two threads, against one after the other; and the classes of one fit in two threads."""
+    """Time two runs of fits in two threads, against one after the other, and the classes of one fit in two threads."""
     X, y = dense_rows(n)
 
     def fit():
@@ -255,7 +256,7 @@ def threads(table, n):
 
 
 def memory(table, megabytes):
-    """Peak memory of a call, as a share of the rows it is given."""
+    """Measure the peak memory of a call, as a share of the rows it is given."""
     n = megabytes * 2**20 // (8 * 128)
     X, y = np.zeros((n, 128)), np.zeros(n, dtype=np.intp)
     X[:, 0] = y[:] = np.arange(n) % 2
@@ -273,7 +274,7 @@ def memory(table, megabytes):
 
 
 def imports(table):
-    """Importing the package, against scikit-learn's linear models; each in a new process."""
+    """Time importing the package, against scikit-learn's linear models, each in a new process."""
 
     def run(code, **environment):
         command = [sys.executable, "-c", code]
@@ -293,7 +294,7 @@ def imports(table):
 
 
 def vowpal(table, X, y):
-    """Covertype against Vowpal Wabbit: 7 classes, one pass, from its cache."""
+    """Time Covertype against Vowpal Wabbit: 7 classes, one pass, from its cache."""
     with tempfile.TemporaryDirectory() as temporary:
         text, cache = Path(temporary) / "rows", Path(temporary) / "cache"
         with text.open("w") as file:
@@ -321,7 +322,7 @@ def vowpal(table, X, y):
 
 
 def to_accuracy(table, name, X, y):
-    """Wall time of learning until the test accuracy is that of `fit` of StandardScaler and SGDClassifier."""
+    """Take the wall time of learning until the test accuracy is that of `fit` of StandardScaler and SGDClassifier."""
     rows = train_test_split(X, y, test_size=0.3, random_state=0)
     once(NAGClassifier, X[:99], y[:99], classes=np.unique(y))()
     peer = make_pipeline(StandardScaler(), SGDClassifier(loss="log_loss"))
@@ -331,8 +332,8 @@ def to_accuracy(table, name, X, y):
 
 
 def in_folder(table, folder):
-    """Figures of the sets in a folder."""
-    from .data import census, covertype  # which needs pandas
+    """Print the figures of the sets in a folder."""
+    from .data import census, covertype  # needs pandas
 
     for name, X, y, _ in load_each({"Covertype": covertype, "Census": census}, folder):
         to_accuracy(table, name, X, y)
@@ -341,9 +342,10 @@ def in_folder(table, folder):
 
 
 def race(peer, X, X_test, y, y_test, seed, passes=5):
-    """Ratio, own time, the peer's; own rows come shuffled, ten batches to a pass, and scoring is not counted.
+    """Return the ratio, own time and the peer's; own rows are shuffled, ten batches to a pass, and scoring is not
+    counted.
 
-    The ratio is infinite where that many passes do not reach the test accuracy of the peer.
+    The ratio is infinite if that many passes do not reach the test accuracy of the peer.
     """
     peer = clone(peer).set_params(**{name: seed for name in peer.get_params() if name.endswith("random_state")})
     theirs = seconds(lambda: peer.fit(X, y))
@@ -359,7 +361,7 @@ def race(peer, X, X_test, y, y_test, seed, passes=5):
 
 
 def numpy_kernel(table, n):
-    """The NumPy kernel, as it runs where Numba is missing."""
+    """Time the NumPy kernel, which runs if Numba is missing."""
     for heads in (1, 32):
         X, y = dense_rows(n, classes=2 if heads == 1 else heads)
         some = {"classes": np.unique(y)}

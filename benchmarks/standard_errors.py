@@ -2,11 +2,11 @@
 
     python -m benchmarks.standard_errors [--output FILE.csv] [--quick]
 
-Five features, correlated by 0.5 to the power of their distance; normal, or with heavy tails (Student's t with 5
-degrees of freedom), and such errors. Or 200 words, each in a row with a probability that is one over its rank, half at
-most, as in text. ``least squares`` are the exact intervals of
-ScaleInvariantRegressor(invariance="full") with 500 rows, ``bootstrap`` those of OnlineBootstrap with as many rows and
-copies as the table says, around the weights of the learner.
+Five features are correlated by 0.5 to the power of their distance. They, and the errors, are normal or have heavy tails
+(Student's t with 5 degrees of freedom). Or there are 200 words, each in a row with a probability of one over its rank,
+at most one half, as in text. ``least squares`` are the exact intervals of ScaleInvariantRegressor(invariance="full")
+with 500 rows, ``bootstrap`` those of OnlineBootstrap with as many rows and copies as the table says, around the weights
+of the learner.
 """
 
 import warnings
@@ -25,7 +25,7 @@ ROOT = np.linalg.cholesky(0.5 ** np.abs(np.subtract.outer(np.arange(5), np.arang
 
 
 def draw(rng, n, tails, logistic):
-    """Rows, targets and the true weights."""
+    """Return rows, targets and the true weights."""
     heavy = tails == "heavy"
     sample = (lambda *shape: rng.standard_t(5, size=shape)) if heavy else (lambda *shape: rng.normal(size=shape))
     X, truth = sample(n, 5) @ ROOT.T, TRUTH
@@ -35,18 +35,18 @@ def draw(rng, n, tails, logistic):
 
 
 def held(model, truth, freedom):
-    """Which intervals of weights hold the truth."""
+    """Return which intervals of weights hold the truth."""
     table = model.coefficients(as_frame=False)
     return np.abs(table.weight - truth) <= stdtrit(freedom, 0.95) * table.standard_error
 
 
 def least_squares(X, y, truth):
-    """Exact intervals."""
+    """Return which exact intervals hold the truth."""
     return held(ScaleInvariantRegressor(invariance="full").partial_fit(X, y), truth, len(y) - 6)
 
 
 def bootstrap(learner, n_models):
-    """A function that makes intervals by the bootstrap."""
+    """Return a function that makes intervals by the bootstrap and judges them."""
 
     def judged(X, y, truth):
         boot = OnlineBootstrap(learner, n_models, n_jobs=2)

@@ -1,10 +1,10 @@
-"""Training from files in little memory: Parquet, CSV and svmlight, beside the same rows in memory and other readers.
+"""Training from files in little memory: Parquet, CSV and svmlight, compared with rows in memory and other readers.
 
-Files of about the sizes given are written to a temporary folder: normal features, of which the target is a noisy sign.
-Each way runs in a process of its own whose memory (heap and mappings, as ``RLIMIT_DATA`` counts them) is limited. With
-``--kills`` a run with checkpoints is killed by SIGKILL at so many random moments, begun again each time, and its model
-compared, bit for bit, with that of a run that nobody disturbed. Processor time says more than seconds where a machine
-has other work; it leaves out the time that a process waits for the disk. Beside the CSV file a file ``.txt`` says when,
+Files of about the given sizes are written to a temporary folder: normal features, whose noisy sign is the target. Each
+way runs in a process of its own with limited memory (heap and mappings, as ``RLIMIT_DATA`` counts them). With
+``--kills``, a run with checkpoints is killed by SIGKILL at so many random moments, and started again each time. Its
+model is compared, bit for bit, with that of an undisturbed run. Processor time says more than seconds if a machine has
+other work; it leaves out the time that a process waits for the disk. A ``.txt`` file next to the CSV file says when,
 where and with what it was measured.
 
     python -m benchmarks.streams --parquet-mb 2000 --text-mb 500 --limit-mb 600 --output docs/results/streams.csv
@@ -31,7 +31,7 @@ CHUNK = 20_000
 
 
 def chunks(n_rows):
-    """Rows and targets, some at a time."""
+    """Yield rows and targets in chunks."""
     rng = np.random.default_rng(0)
     weights = rng.normal(size=COLUMNS)
     for start in range(0, n_rows, CHUNK):
@@ -40,7 +40,7 @@ def chunks(n_rows):
 
 
 def write(path, megabytes):
-    """Write rows until the file has about the size."""
+    """Write rows until the file has about the given size; return their number."""
     import pandas as pd
     import pyarrow as pa
     from pyarrow import parquet
@@ -66,7 +66,9 @@ def write(path, megabytes):
 
 
 def in_memory(path, partial_fit):
-    """Seconds and processor time of learning the rows of a Parquet file, read before the clock starts, in batches."""
+    """Yield the seconds and processor time of learning the rows of a Parquet file, read before the clock starts, in
+    batches.
+    """
     from pyarrow import parquet
 
     for group in range(parquet.ParquetFile(path).num_row_groups):
@@ -79,7 +81,7 @@ def in_memory(path, partial_fit):
 
 
 def run(way, path):
-    """Train one way; print rows, seconds, processor time, peak memory and the loss, as JSON."""
+    """Train in one way; print rows, seconds, processor time, peak memory and the loss, as JSON."""
     import pyarrow.parquet  # noqa: F401
     from sklearn.datasets import load_svmlight_file
 
@@ -122,7 +124,7 @@ def learn_with_checkpoints(path, checkpoint):
 
 
 def kill(n_kills, megabytes, folder):
-    """Kill a run again and again; print how far each came, and whether the bits are the same in the end."""
+    """Kill a run again and again; print how far each got, and whether the bits are the same in the end."""
     path, checkpoint = folder / "rows.parquet", folder / "checkpoint"
     n_rows = write(path, megabytes)
     expected = learn_with_checkpoints(path, folder / "undisturbed")
@@ -130,7 +132,7 @@ def kill(n_kills, megabytes, folder):
     rng, far = np.random.default_rng(0), 0
     for number, moment in enumerate(np.sort(rng.uniform(0.0, 0.98 * n_rows, n_kills)), 1):
         process = subprocess.Popen(command)
-        while process.poll() is None and rows_of(checkpoint) <= max(far, moment):  # it has to get on, and as far
+        while process.poll() is None and rows_of(checkpoint) <= max(far, moment):  # it must go on, and reach the moment
             time.sleep(0.001)
         time.sleep(rng.uniform(0.0, 0.01))
         if process.poll() is not None:
@@ -147,7 +149,7 @@ def kill(n_kills, megabytes, folder):
 
 
 def rows_of(checkpoint):
-    """Rows that a checkpoint holds; 0 where there is none."""
+    """Return how many rows a checkpoint has; 0 if there is none."""
     return pickle.loads(checkpoint.read_bytes())[1] if checkpoint.exists() else 0
 
 

@@ -1,13 +1,13 @@
-"""scikit-learn's own tests of SGDClassifier, SGDRegressor and Perceptron, with the estimators of this package instead.
+"""scikit-learn's own tests of SGDClassifier, SGDRegressor and Perceptron, run with the estimators of this package.
 
     python -m benchmarks.substituted [--show TEST]
 
-Runs the tests of the scikit-learn that is installed (wheels bring them along) while `sklearn.linear_model` names
-`NAGClassifier` and `NAGRegressor`, with their defaults, where it named SGD's, and for Perceptron the rule that is its:
-plain steps on raw features. Tests of SGDOneClassSVM are left out. Prints what fails by kind, and why it is meant so, as
-told by ``substituted.csv`` beside this file, which the page "Differences from SGDClassifier" shows, and which tests of
-that list pass or are not there. The exit code is 1 if a test fails that is not in the list. ``--show`` prints the
-traceback of the tests whose names have the word.
+Runs the tests of the installed scikit-learn (wheels include them) while `sklearn.linear_model` names `NAGClassifier`
+and `NAGRegressor`, with their defaults, in place of SGD's, and for Perceptron its own rule: plain steps on raw
+features. Tests of SGDOneClassSVM are left out. Failures are printed by kind, with the reason why they are intended.
+Both come from ``substituted.csv`` next to this file, which the page "Differences from SGDClassifier" shows. Tests of
+that list that pass or do not exist are printed, too. The exit code is 1 if a test fails that is not in the list.
+``--show`` prints the traceback of the tests whose names have the word.
 """
 
 import csv
@@ -47,7 +47,7 @@ SUBSTITUTES = {"SGDClassifier": NAGClassifier, "SGDRegressor": NAGRegressor, "Pe
 
 
 class Substitution:
-    """A plugin for pytest: swaps the names while tests are collected and run, and remembers how tests end.
+    """A plugin for pytest that swaps the names while tests are collected and run, and remembers how tests end.
 
     Attributes
     ----------
@@ -84,14 +84,15 @@ class Substitution:
 
 
 def read_list(path):
-    """Kinds of difference, each with why it is meant so, and patterns of the names of tests, from the list."""
+    """Return kinds of difference, each with the reason why it is intended, and patterns of test names, from the list.
+    """
     with path.open(newline="") as file:
         rows = list(csv.DictReader(file))
     return [(f"{row['difference']}: {row['why it is meant so']}", row["tests"].split()) for row in rows]
 
 
 def matches(name, pattern):
-    """Whether a pattern of the list names a test, or all of its variants."""
+    """Return whether a pattern of the list names a test, or all of its variants."""
     return name == pattern or fnmatchcase(name.partition("[")[0], pattern)
 
 
@@ -110,9 +111,9 @@ def sort_out(failed, differences):
     listed : dict of str to list of str
         Names by the difference that they are due to.
     unlisted : list of str
-        The other ones.
+        The other names.
     idle : list of str
-        Patterns that no name matches.
+        Patterns that match no name.
     """
     listed, unlisted, used = defaultdict(list), [], set()
     for name in failed:

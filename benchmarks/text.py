@@ -1,16 +1,16 @@
-"""Text, one-hot rows and mixed frames: accuracy and time of the defaults beside SGDClassifier.
+"""Text, one-hot rows and mixed frames: accuracy and time of the defaults, compared with SGDClassifier.
 
     python -m benchmarks.text [--data-dir FOLDER] [--output FOLDER] [--quick] [--record FILE.csv]
 
-Accuracy is that on 30 % held out, the median of nine splits: of one pass and of `fit` with the defaults, of one pass
-with other scales, and of scikit-learn's; of LogisticRegression also with the best of four `C` by cross-validation. The
-mixed frame holds numbers far from 0 beside 300 one-hot columns, as ColumnTransformer returns them, in CSR and as an
-array; scikit-learn's learners have its numbers standardised.
+Accuracy is that on 30 % held-out rows, the median of nine splits: of one pass and of `fit` with the defaults, of one
+pass with other scales, and of scikit-learn's learners. LogisticRegression is also shown with the best of four `C` by
+cross-validation. The mixed frame has numbers far from 0 and 300 one-hot columns, as ColumnTransformer returns them, in
+CSR and as an array; for scikit-learn's learners, its numbers are standardised.
 
 Times are ratios of processor time to SGDClassifier in the same run, medians of five turns, on what TfidfVectorizer
-returns for documents with a vocabulary that falls as a power law. ``sorted`` is the same matrix after ``sort_indices``.
-``until`` is the wall time of learning until the accuracy on 30 % held out is that of `SGDClassifier().fit`, over its
-time, the median of five splits; infinite where most do not come to it in one pass.
+returns for documents whose words follow a power law. ``sorted`` is the same matrix after ``sort_indices``. ``until`` is
+the wall time of learning until the accuracy on 30 % held-out rows is that of `SGDClassifier().fit`, divided by the time
+of that fit. It is the median of five splits, and infinite if most do not come to that accuracy in one pass.
 """
 
 import os
@@ -51,7 +51,7 @@ MODELS = {
 
 
 def tfidf(load):
-    """Loader of the same counts, weighted."""
+    """Return a loader of the same counts, weighted."""
 
     def weighted(folder):
         X, y, _ = load(folder)
@@ -61,7 +61,7 @@ def tfidf(load):
 
 
 def mixed_frame(n=20_000, n_cities=300):
-    """A year, kelvin, a price and a city, and classes that depend on all of them."""
+    """Return a frame with a year, kelvin, a price and a city, and classes that depend on all of them."""
     rng = np.random.default_rng(0)
     city = rng.zipf(1.3, n) % n_cities
     frame = pd.DataFrame({"year": rng.normal(2000, 10, n), "kelvin": rng.normal(290, 8, n)})
@@ -72,7 +72,7 @@ def mixed_frame(n=20_000, n_cities=300):
 
 
 def accuracies(X, y, models, splits):
-    """Median accuracy of each model."""
+    """Return the median accuracy of each model."""
     scores = {}
     for seed in range(splits):
         X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.3, random_state=seed)
@@ -82,20 +82,22 @@ def accuracies(X, y, models, splits):
 
 
 def mixed_rows(folder=None):
-    """The mixed frame as CSR, as loaders return rows."""
+    """Return the mixed frame as CSR, in the form in which loaders return rows."""
     frame, y = mixed_frame()
     encode = make_column_transformer((OneHotEncoder(), ["city"]), remainder="passthrough", sparse_threshold=1.0)
     return sparse.csr_matrix(encode.fit_transform(frame)), y, False
 
 
 def scaled_numbers():
-    """Standardises the numbers of the mixed frame, its last three columns, and leaves the one-hot ones as they are."""
+    """Return a transformer that standardises the numbers of the mixed frame, its last three columns, and keeps the
+    others.
+    """
     numbers = make_pipeline(FunctionTransformer(lambda X: X.toarray(), accept_sparse=True), StandardScaler())
     return make_column_transformer((numbers, slice(-3, None)), remainder="passthrough", sparse_threshold=1.0)
 
 
 def mixed(splits):
-    """Accuracies on the mixed frame: CSR, the same as an array, and peers behind scaled numbers."""
+    """Return accuracies on the mixed frame: CSR, the same as an array, and peers behind scaled numbers."""
     X, y, _ = mixed_rows()
     own = {name: MODELS[name] for name in ("one pass", "fit", "rms", "max")}
     peers = {
@@ -109,7 +111,7 @@ def mixed(splits):
 
 
 def documents(n, vocabulary, length, n_classes):
-    """Tf-idf of documents whose words fall as a power law, and classes that shift some of them."""
+    """Return tf-idf of documents whose words follow a power law, and classes that shift some of them."""
     rng = np.random.default_rng(0)
     often = 1.0 / np.arange(10, vocabulary + 10) ** 1.05
     topics = [often * np.where(rng.random(vocabulary) < 0.02, 4.0, 1.0) for _ in range(n_classes)]
@@ -121,25 +123,25 @@ def documents(n, vocabulary, length, n_classes):
 
 
 def seconds(call):
-    """Processor time of a call, which other work on the machine changes less than wall time."""
+    """Return the processor time of a call, which other work on the machine changes less than wall time."""
     start = time.process_time()
     call()
     return time.process_time() - start
 
 
 def ratio(ours, theirs):
-    """Median over turns of the time of one call over that of the other."""
+    """Return the median over turns of the time of one call divided by that of the other."""
     return np.median([seconds(ours) / seconds(theirs) for _ in range(TURNS)])
 
 
 def in_turn(make, X, y):
-    """A call that lets a new model learn the rows once."""
+    """Return a call that lets a new model learn the rows once."""
     classes = np.unique(y)
     return lambda: make().partial_fit(X, y, classes=classes)
 
 
 def row_by_row(d, n=300):
-    """A call that predicts each of some rows of ten words before learning it."""
+    """Return a call that predicts each of some rows of ten words before learning it."""
     rng = np.random.default_rng(0)
     X = sparse.csr_matrix((np.ones(10 * n), rng.integers(d, size=10 * n), np.arange(0, 10 * n + 1, 10)), shape=(n, d))
     X.sum_duplicates()
@@ -154,7 +156,9 @@ def row_by_row(d, n=300):
 
 
 def until_as_accurate(X, y):
-    """Median ratio of the time until the test accuracy of `SGDClassifier().fit`, in one pass, to its time."""
+    """Return the median ratio of the time to reach the test accuracy of `SGDClassifier().fit`, in one pass, to its
+    time.
+    """
     ratios = []
     for seed in range(TURNS):
         rows = train_test_split(X, y, test_size=0.3, random_state=seed)
@@ -163,7 +167,7 @@ def until_as_accurate(X, y):
 
 
 def times(quick, sets):
-    """Lines of the table of times; ``sets`` are rows and classes by name, beside what is made up."""
+    """Yield lines of the table of times; ``sets`` are rows and classes by name, in addition to those made up."""
     n = 1_000 if quick else 25_000
     X, y = documents(n, 45_000, 200, 2)
     ordered = X.copy()

@@ -1,11 +1,11 @@
-"""Time beside another checkout, in turns: what a change costs, or saves.
+"""Time compared with another checkout, in turns: what a change costs, or saves.
 
     python -m benchmarks.turns --against FOLDER [--repeats 9] [--most 1.15] [--quick]
 
-Each checkout has a process of its own, which does one piece of work whenever it is told; the two take turns, piece by
-piece. Ratios are medians of processor time, this checkout's over the other's. With ``--most`` a larger one is an error.
-Work is done by the public interface alone, so that the other checkout may be an old one; what it does not have is left
-out.
+Each checkout has a process of its own, which does one piece of work whenever it is told to; the two take turns, piece
+by piece. Ratios are medians of processor time, this checkout's divided by the other's. With ``--most``, a larger ratio
+is an error. Work uses only the public interface, so that the other checkout may be an old one; what it does not have is
+left out.
 """
 
 import argparse
@@ -25,14 +25,14 @@ PRINTED = {"normalization": "max", "centering": False, "importance_aware": False
 
 
 def dense(n, d, n_classes=2):
-    """Normal features in units far apart; classes by the largest of random linear functions."""
+    """Return normal features in very different units, and classes by the largest of random linear functions."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, d))
     return X * 10.0 ** rng.integers(-3, 4, d), (X @ rng.normal(size=(d, n_classes))).argmax(axis=1)
 
 
 def words(n, d, length, n_classes=2):
-    """CSR rows of words that fall as a power law, sorted."""
+    """Return CSR rows of words that follow a power law, sorted, and classes."""
     rng = np.random.default_rng(0)
     columns = np.minimum(np.exp(rng.random(n * length) * np.log(d)).astype(np.int64) - 1, d - 1)
     X = sparse.csr_matrix((rng.random(n * length), columns, np.arange(0, n * length + 1, length)), shape=(n, d))
@@ -41,7 +41,7 @@ def words(n, d, length, n_classes=2):
 
 
 def works(size):
-    """Calls by name, each of which learns, or predicts, what was made for it; ``size`` scales how much."""
+    """Yield calls by name, each of which learns, or predicts, what was made for it; ``size`` scales how much."""
     import sklearn_nag as nag
 
     def learn(X, y, name, **parameters):
@@ -84,7 +84,7 @@ def works(size):
 
 
 def with_package(word):
-    """A folder, as of a checkout, that has the package."""
+    """Return a folder, such as a checkout, that has the package."""
     folder = Path(word).resolve()
     if not (folder / "sklearn_nag" / "__init__.py").exists():
         raise argparse.ArgumentTypeError(f"there is no package sklearn_nag in {folder}")
@@ -109,7 +109,7 @@ class Checkout:
     """A process that imports the package from a folder, and does one piece of work at a time."""
 
     def __init__(self, folder, size):
-        # One thread of BLAS: others would be charged for spinning while they wait.
+        # One thread of BLAS, because other threads would be charged for spinning while they wait.
         environment = {**os.environ, "PYTHONPATH": str(folder), "OPENBLAS_NUM_THREADS": "1"}
         command = [sys.executable, __file__, "--serve", str(size)]
         self.process = subprocess.Popen(
@@ -117,14 +117,14 @@ class Checkout:
         )
 
     def answer(self):
-        """What it says next."""
+        """Return what the process says next."""
         line = self.process.stdout.readline()
         if not line:
             raise SystemExit(f"a process has ended with {self.process.wait()}")
         return line.strip()
 
     def seconds(self, name):
-        """Processor time of one piece of work."""
+        """Return the processor time of one piece of work."""
         print(name, file=self.process.stdin, flush=True)
         return float(self.answer())
 

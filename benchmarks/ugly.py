@@ -2,16 +2,17 @@
 
     python -m benchmarks.ugly [--output FOLDER] [--quick] [--only WORD]
 
-Eighteen small CSV files, made here by known rules, so that it is known what there is to gain: thirteen with a column
+Eighteen small CSV files are made here by known rules, so that it is known what there is to gain: thirteen with a column
 that other tools stumble over, as in `benchmarks.frames`, and churn, fraud, months with growth, prices of which a
 hundredth is wrong, and reviews as text. The command line runs on each. Its verdict is right if
 
 * the output has the words that the file calls for, such as that identifiers are left out, or rows are split by time;
-* where the target is chance, no learner is said to be better than predicting without columns;
-* else the learner named gains, against that, at least half of what the rule itself gains, which made the file.
+* for a random target, no learner is said to be better than predicting without columns;
+* otherwise the learner that is named gains, compared with that, at least half of what the rule gains that made the
+  file.
 
-``ugly.csv`` has the verdict's first sentence, whether it is right, and seconds of processor time in one process,
-compiled code being on disk.
+``ugly.csv`` has the verdict's first sentence, whether it is right, and seconds of processor time in one process, with
+compiled code on disk.
 """
 
 import re
@@ -32,17 +33,17 @@ MONTHS = 144
 
 @dataclass
 class File:
-    """A file to be: its columns as texts, the target, what the rule knows of it, and what the output must have."""
+    """A file to write: its columns as texts, the target, what the rule knows of it, and what the output must have."""
 
     name: str
     columns: dict
     y: np.ndarray
-    truth: np.ndarray  # probability of class 1, or the mean; of the rule that made the target
+    truth: np.ndarray  # probability of class 1, or the mean, by the rule that made the target
     words: str = ""  # a regular expression
     options: list = field(default_factory=list)
     separator: str = ","
     encoding: str = "utf-8"
-    absolute: bool = False  # whether the median absolute error is to judge
+    absolute: bool = False  # whether the median absolute error judges
 
     @property
     def is_classification(self):
@@ -70,18 +71,18 @@ class File:
 
 
 def flipped(rng, is_one, error=0.1):
-    """Classes that are the given ones but for some errors, and the probabilities of class 1."""
+    """Return the given classes with some errors, and the probabilities of class 1."""
     truth = np.where(is_one, 1 - error, error)
     return (rng.random(len(truth)) < truth).astype(int), truth
 
 
 def noisy(rng, mean, noise=1.0):
-    """Quantities around a mean, and the mean."""
+    """Return quantities around a mean, and the mean."""
     return mean + rng.normal(0, noise, len(mean)), mean
 
 
 def ugly_files(rng, n):
-    """Thirteen files, each with a column that other tools stumble over."""
+    """Yield thirteen files, each with a column that other tools stumble over."""
     x, days = rng.normal(100, 15, n), np.datetime64("2023-01-01") + rng.integers(0, 700, n)
     hours, dates = rng.integers(0, 24, n), [day.item() for day in days]
     shown = [f"{value:.2f}" for value in x]
@@ -123,7 +124,7 @@ def ugly_files(rng, n):
 
 
 def more_files(rng, n):
-    """Five files of trades."""
+    """Yield five files of trades."""
     age, calls, plan = (
         rng.integers(18, 90, 5 * n),
         rng.poisson(2.0, 5 * n),
@@ -156,12 +157,12 @@ def more_files(rng, n):
 
 
 def by_time_of(name):
-    """What the output says when rows are split by time."""
+    """Return what the output says when rows are split by time."""
     return f"rows are in the order of '{name}', and later ones are predicted"
 
 
 def is_right(file, output):
-    """Whether a verdict is right, by the criterion above."""
+    """Return whether a verdict is right, by the criteria above."""
     if not re.search(file.words, output):
         return False
     nothing = "No learner is significantly better" in output
@@ -172,7 +173,7 @@ def is_right(file, output):
 
 
 def run(file, folder):
-    """A row of the table: the verdict of the command line on a file, whether it is right, and seconds."""
+    """Return a row of the table: the verdict of the command line on a file, whether it is right, and seconds."""
     usage, path = resource(), folder / "file.csv"
     file.write(path)
     command = [sys.executable, "-m", "sklearn_nag", str(path), "--target", "y", "--jobs", "1", *file.options]
