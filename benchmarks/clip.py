@@ -133,8 +133,7 @@ def random_walks(draws):
 
 
 def _forecast(learner, X, y, learnt, met):
-    """Return R^2 of rows met: with ``clip=None``, within the range of the targets alone, and with ``clip="targets"``.
-    """
+    """Return R^2 of rows met: ``clip=None``, within the range of the targets alone, and ``clip="targets"``."""
     free, model = (
         clone(learner).set_params(clip=clip, random_state=0).fit(X[learnt], y[learnt]) for clip in (None, "targets")
     )

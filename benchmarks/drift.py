@@ -176,8 +176,7 @@ def tenths(y):
 
 
 def within(scores, y):
-    """Return means within each tenth of a stream, from ``scores``: means over all rows up to its end, except the first.
-    """
+    """Return means within tenths of a stream, from ``scores``: means up to the end of each, without the first row."""
     return np.diff(scores * (tenths(y) - 1), prepend=0.0) / np.diff(tenths(y) - 1, prepend=0)
 
 

@@ -39,8 +39,7 @@ def drawn(load, seed):
 
 
 def losses(X, y, n_rows):
-    """Return the log loss of the rows after the first ones, for each rate and way; rows of unseen classes do not count.
-    """
+    """Return the log loss on the rows after the first ones, for each rate and way; unseen classes do not count."""
     found = []
     for eta0 in RATES:
         for options in WAYS.values():

@@ -206,8 +206,7 @@ def read(model, rows):
 
 
 def fingerprint(model, rows, y, weight):
-    """Return arrays by name: while the model learns in calls, saved and loaded between two of them, and after a merge.
-    """
+    """Return arrays by name: while the model learns in calls, saved and loaded in between, and after a merge."""
     if getattr(model, "scales", None) == "first-pass":
         return read(model.fit(rows, y, sample_weight=weight), rows)
     labels = np.unique(y) if hasattr(model, "class_weight") or isinstance(model, HedgeClassifier) else None

@@ -138,8 +138,7 @@ def beside_vowpal_wabbit(own, X, y, repeats):
 
 
 def agreement():
-    """Print the largest difference to River's optimiser, with and without bringing its weights up to date before a row.
-    """
+    """Print the largest difference to River's optimiser, with and without an update of its weights before a row."""
     from river import optim
 
     rng = np.random.default_rng(0)

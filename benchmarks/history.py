@@ -30,8 +30,7 @@ def main():
 
 
 def draw(recorded, columns=4):
-    """Return a figure with a panel for each piece of work, and a line for each processor over the commits, as recorded.
-    """
+    """Return a figure: a panel for each piece of work, with a line for each processor over the commits, as recorded."""
     from matplotlib.figure import Figure
 
     works = list(recorded[np.isfinite(recorded["ratio"])].groupby("work", sort=False))

@@ -201,8 +201,7 @@ def river(X, y):
 
 
 def held_of_unusual(n_rows):
-    """Return the shares of targets of far rows within their intervals, and within intervals as wide as those of others.
-    """
+    """Return the shares of targets of far rows within their intervals, and within intervals as wide as others'."""
     rng = np.random.default_rng(0)
     X, half = rng.normal(size=(n_rows, 10)), n_rows // 2
     is_far = (np.arange(n_rows) >= half) & (rng.random(n_rows) < 0.05)

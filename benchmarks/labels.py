@@ -37,8 +37,7 @@ def tasks(n_rows):
 
 
 def texts(n_rows, n_words=20_000, n_labels=50, length=100):
-    """Return counts of words, and labels. Half of the words of a text follow Zipf's law, half are words of its labels.
-    """
+    """Return counts of words, and labels; half of a text's words follow Zipf's law, half are words of its labels."""
     rng = np.random.default_rng(0)
     Y = (rng.random((n_rows, n_labels)) < 0.3 / np.sqrt(1.0 + np.arange(n_labels))).astype(int)
     Y[np.arange(n_rows), rng.integers(0, n_labels, n_rows)] = 1

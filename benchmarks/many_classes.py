@@ -74,8 +74,7 @@ def timed(call):
 
 
 def measure(name, n_classes, n_rows):
-    """Return the nonzero weights, the megabytes after learning and after predicting, and the seconds per row of both.
-    """
+    """Return nonzero weights, megabytes after learning and after predicting, and seconds per row of both."""
     model, classes = (MODELS | PEERS)[name], np.arange(n_classes)
     X, y = rows_of(n_rows, n_classes)
     if name in MODELS:

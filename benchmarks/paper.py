@@ -137,7 +137,7 @@ class Rows:
         }
 
     def order(self, seed):
-        """Return rows in a random order."""
+        """Return the numbers of the rows in random order."""
         return np.random.default_rng(seed).permutation(len(self.y))
 
 

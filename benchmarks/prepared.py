@@ -76,8 +76,7 @@ def run(way, path):
 
 
 def timed(path, limit_mb, repeats):
-    """Run each way in turn, ``repeats`` times, in processes with limited memory; yield a table line for its median run.
-    """
+    """Run each way in turn, ``repeats`` times, with limited memory; yield a table line for its median run."""
     usage, limit, ways = resource(), limit_mb * 10**6, ("train", "learner alone")
     found, failed = {way: [] for way in ways}, {}
     for way in ways * repeats:

@@ -36,8 +36,7 @@ LABELS = [0, 1]
 
 
 class Learner:
-    """A learner with ``predict_proba`` and ``partial_fit``; a ``scaler``, if given, learns and transforms rows first.
-    """
+    """A learner with ``predict_proba`` and ``partial_fit``, behind a ``scaler`` if one is given."""
 
     def __init__(self, model, scaler=None):
         self.model, self.scaler = model, scaler

@@ -54,8 +54,7 @@ def as_vowpal_wabbit(states, base):
 
 
 def made_up(folder):
-    """Return rows of 50 numbers, and targets that are 99 % noise: the rows of one shard are too few to learn anything.
-    """
+    """Return rows of 50 numbers, and targets that are 99 % noise: a shard alone has too few rows to learn anything."""
     rng = np.random.default_rng(0)
     X = rng.standard_t(3, size=(30_000, 50)) * 10.0 ** rng.integers(-3, 4, 50)
     return X, X / X.std(axis=0) @ rng.normal(size=50) / np.sqrt(50) + 10.0 * rng.normal(size=len(X)), True

@@ -144,8 +144,7 @@ def passes(table, n):
 
 
 def without_rate(table, n):
-    """Time the learners without a learning rate, against scikit-learn, and how full invariance grows with the features.
-    """
+    """Time learners without a learning rate, against scikit-learn, and how full invariance grows with the features."""
 
     def sgd():
         return SGDClassifier(loss="log_loss")

@@ -84,8 +84,7 @@ class Substitution:
 
 
 def read_list(path):
-    """Return kinds of difference, each with the reason why it is intended, and patterns of test names, from the list.
-    """
+    """Return kinds of difference, each with why it is intended, and patterns of test names, from the list."""
     with path.open(newline="") as file:
         rows = list(csv.DictReader(file))
     return [(f"{row['difference']}: {row['why it is meant so']}", row["tests"].split()) for row in rows]

@@ -153,8 +153,7 @@ class Case:
 
     @property
     def within_a_range(self):
-        """Whether non-zero sizes in each column, and positive weights, differ by a factor of ``WIDEST_RANGE`` at most.
-        """
+        """Whether non-zero sizes in each column, and positive weights, are within a factor of ``WIDEST_RANGE``."""
         _, largest, least = self.sizes()
         weights = np.ones(1) if self.weight is None else self.weight[self.weight > 0]
         together = not weights.max(initial=0.0) / WIDEST_RANGE > weights.min(initial=np.inf)
@@ -498,8 +497,7 @@ def box_of(rng, d, box):
 
 
 def rows_of(rng, n, d):
-    """Return rows: of plain sizes, of another size in each column, growing, of mixed sizes, or of any finite doubles.
-    """
+    """Return rows: of plain sizes, of a size for each column, growing, of mixed sizes, or of any finite doubles."""
     kind = rng.choice(["plain", "units", "growing", "mixed", "extreme"], p=[0.3, 0.25, 0.15, 0.1, 0.2])
     X = rng.normal(size=(n, d)) * (rng.random((n, d)) < rng.choice([1.0, 0.7, 0.2]))
     if rng.random() < 0.3:

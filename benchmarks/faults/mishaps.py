@@ -116,8 +116,7 @@ def first_call(classes):
 
 
 def as_many(case, on_numpy, compiled):
-    """Return how many rows make a call take a while: on NumPy, fewer for models that take many times as long for each.
-    """
+    """Return how many rows make a call take a while: on NumPy, fewer for models that are many times slower."""
     if case.kernel == "numba":
         return compiled
     if isinstance(case.parameters.get("half_life"), str | tuple):
@@ -191,9 +190,7 @@ def _damaged(known, before, X, y, classes, trial):
 
 
 def interrupt_after(delay):
-    """Send this process an interrupt after ``delay`` seconds; return the process that sends it, and the time of
-    sending.
-    """
+    """Send this process an interrupt after ``delay`` seconds; return the sending process, and the time of sending."""
     pid = os.fork()
     if pid == 0:
         time.sleep(delay)
@@ -207,8 +204,7 @@ def interrupts_change_nothing(case):
     sklearn_nag.set_config(kernel=case.kernel)
     rng = case.rng("interrupts")
     d = 5
-    # On NumPy, the number is the same for all models: only calls that take seconds show if an interrupt is not heeded
-    # soon.
+    # On NumPy, the number is the same for all models: a late interrupt shows only in calls that take seconds.
     n = 1_000 if case.kernel == "numpy" else 200_000 // (1 + 20 * (case.parameters.get("invariance") == "full"))
     X, y, classes = plain_rows(case, n, d)
     method = str(rng.choice(["partial_fit", "fit"]))

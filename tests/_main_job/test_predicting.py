@@ -75,7 +75,7 @@ def test_predictions_beside_columns_that_are_kept(run, suffix, tmp_path):
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_what_is_kept_or_learnt_as_words_stands_as_in_the_file(run, suffix):
-    """This holds even if all values look like numbers: keys of 21 digits, or versions, where 1.10 is not 1.1."""
+    """Words stay as in the file even if all look like numbers: keys of 21 digits, or versions (1.10 is not 1.1)."""
     versions = np.array(["1.10", "1.1", "beta"])[np.arange(N) % 3]
     sold = pd.Series(versions).map({"1.10": 5.0, "1.1": -5.0, "beta": 0.0})
     frame = FRAME.assign(version=versions)

@@ -196,8 +196,7 @@ def test_what_the_target_is_can_be_said(run):
 
 
 def test_killed_and_started_again(run, tmp_path):
-    """A run that was killed at a checkpoint resumes from it, and ends with the same bits. A run that has ended says so.
-    """
+    """A run that was killed at a checkpoint resumes from it, to the same bits. A run that has ended says so."""
     FRAME.to_csv("rows.csv", index=False)
     options = ["rows.csv", "--target", "sold", "--columns", "size", "--passes", "3", "--batch-size", "50"]
     run(*options, "--model", "undisturbed.joblib")
@@ -334,7 +333,7 @@ def test_what_comes_late_in_a_file(run, monkeypatch):
 @pytest.mark.parametrize("is_shown", [False, True])
 @pytest.mark.parametrize("infinite", ["inf", "-1e400"])
 def test_infinite_numbers_are_filled_wherever_blocks_end(run, monkeypatch, infinite, is_shown):
-    """It does not matter whether a word in this column is among the first rows, which decide what columns hold."""
+    """Infinite numbers are filled, whether or not the first rows, which decide what columns hold, include the word."""
     monkeypatch.setattr(_read, "_BYTES_SHOWN", 2**26 if is_shown else 1)
     rows = FRAME[["size", "sold"]].astype({"size": object})
     rows.loc[300, "size"] = "unknown"
@@ -560,7 +559,7 @@ def test_nothing_is_said_of_columns_before_an_error(run, capsys):
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 @pytest.mark.parametrize("late", [False, True])
 def test_a_word_among_targets_that_are_numbers_is_named(run, monkeypatch, suffix, late):
-    """The word is found even if it comes after the limit of words that are counted."""
+    """The word is named even if it comes after the limit of words that are counted."""
     monkeypatch.setattr(training, "MOST_WORDS", 30 if late else 1000)
     rows = pd.DataFrame({"x": np.sin(range(400)), "y": [str(10 + i * 7 % 190) for i in range(400)]})
     rows.loc[3, "y"] = None

@@ -46,8 +46,7 @@ N_FEATURES = 4
 
 
 def rows(start, stop):
-    """Return rows in very different units, and targets. They are the same on every machine, because nothing is random.
-    """
+    """Return rows in very different units, and targets: the same on every machine, because nothing is random."""
     i = np.arange(start, stop, dtype=float)[:, None]
     wave = np.sin(i * [1.0, 1.7, 2.3, 3.1])  # the last bits of sines may differ, but too little to matter
     X = np.round(wave, 6) * [1.0, 1e3, 1e-3, 1.0] + [0.0, 0.0, 0.0, 50.0]

@@ -314,7 +314,7 @@ def test_wrong_parameters(frame, columns, message):
 
 
 def test_weights_that_are_requested_are_refused(frame):
-    """Otherwise the weights would be dropped silently."""
+    """Weights that a transformer requests are refused, because they would otherwise be dropped silently."""
     with sklearn.config_context(enable_metadata_routing=True):
         for asks in (StandardScaler().set_fit_request(sample_weight=True), StandardScaler()):
             model = OnlineColumnTransformer([("scaled", asks, [0])])
@@ -403,7 +403,8 @@ def test_words_that_become_numbers_and_the_other_way_round():
 @pytest.mark.parametrize("mismatch", ["raise", "fill"])
 @pytest.mark.parametrize("library", [pd, pl])
 def test_words_that_are_numbers_or_missing_are_read_where_numbers_were(words, mismatch, library):
-    """They are read as in files that Arrow reads, and as in a first frame that holds such words."""
+    """Words that are numbers or missing are read as in files that Arrow reads, and as in a first frame with such words.
+    """
     first, later = library.DataFrame({"a": [1.0, np.nan, 3.0]}), library.DataFrame({"a": words})
     columns = OnlineColumnTransformer([("same", "passthrough", ["a"])], mismatch=mismatch).fit(first)
     expected = [[{"40": 40.0, "-1.5e3": -1500.0, "7": 7.0}.get(word, np.nan)] for word in words]
@@ -450,7 +451,7 @@ STR = "str" if isinstance(pd.array([None], dtype="str")[0], float) else "string"
 @pytest.mark.parametrize("missing", [np.nan, None, pd.NaT, pd.array([None], dtype=STR), pd.Categorical([None])])
 @pytest.mark.parametrize("column", ["number", "word", "date", "text"])
 def test_a_table_without_a_value_of_a_column_says_nothing_of_what_it_holds(column, missing):
-    """Files with few rows are read like this: for a column without values, the reader picks its preferred type."""
+    """A column without values may have any type: readers of files with few rows choose the type that they like best."""
     frame, y, prepared, model = four_columns()
     first = frame[:1].assign(**{column: missing})
     plain, expected = learnt_without(column)
@@ -478,8 +479,7 @@ def four_columns():
 
 @functools.cache
 def learnt_without(column):
-    """Return the first row, with None in `column`, and predictions of a pipeline that learnt it before the other rows.
-    """
+    """Return the first row, with None in `column`, and predictions of a pipeline that learnt it before the others."""
     frame, y, prepared, _ = four_columns()
     plain = frame[:1].assign(**{column: pd.Series([None], dtype=object)})
     return plain, clone(prepared).partial_fit(plain, y[:1]).partial_fit(frame[1:], y[1:]).predict(frame)

@@ -14,8 +14,7 @@ EXTREMES = [-1.7976931348623157e308, -1e-300, -5e-324, 0.0, 5e-324, 1e-320, 1.0,
 
 
 def quantiles(values, n_quantiles):
-    """Return the values at the ranks nearest to sin²(π/2 · k/last) times the largest rank; ties go to the upper rank.
-    """
+    """Return the values at the ranks nearest to sin²(π/2 · k/last) times the largest rank; ties go to the upper one."""
     known, last = sorted(v for v in values if v == v), n_quantiles - 1
     places = [math.sin(math.pi / 2 * k / last) ** 2 * (len(known) - 1) for k in range(n_quantiles)] if known else []
     return sorted({known[int(round(place, 9) + 0.5)] for place in places})
@@ -77,9 +76,7 @@ def test_names():
 
 
 def test_units_and_logarithms_hardly_matter_to_scores(rng):
-    """For a linear model they make all the difference. With curves, only the interpolation and the kept column depend
-    on them.
-    """
+    """Units matter a lot to a linear model. With curves, only the interpolation and the kept column depend on them."""
     z = rng.normal(size=(6000, 2))
     y = np.sin(2 * z[:, 0]) + np.abs(z[:, 1])
     lines, curves = [], []

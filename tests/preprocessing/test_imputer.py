@@ -70,8 +70,7 @@ CONSTANTS = np.array([0.1, -1e300 / 3, 1.7e308, 1e-310 / 7])
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_equal_values_have_no_other_mean(kernel):
-    """Otherwise filled values would differ by rounding errors, which a scale-free learner would take for what the
-    column holds.
+    """The mean of equal values is exactly that value. Otherwise a scale-free learner would learn from rounding errors.
     """
     X = np.tile(CONSTANTS, (400, 1))
     X[5::10] = NAN
@@ -85,7 +84,7 @@ def test_equal_values_have_no_other_mean(kernel):
 
 
 def test_merged_means_of_far_values():
-    """The result is right even if distances between values, or sums of distances, are beyond float64."""
+    """Merged means are right even if distances between values, or sums of distances, are beyond float64."""
     ends = [-1.7e308, 1.7e308, 1.0, 1.6e308]
     shards = [OnlineImputer().fit(np.array([[one], [other]])) for one in ends for other in ends]
     expected = float(sum(map(Fraction, ends)) / 4)
@@ -258,7 +257,7 @@ def test_before_a_learner(rng):
 
 
 def test_a_constant_among_words_is_the_word_that_the_column_has():
-    """Indicators stay the integers 1 and 0."""
+    """A constant becomes a word among words; indicators stay the integers 1 and 0."""
     frame = pd.DataFrame({"w": ["a", None, "b"], "n": [1.0, np.nan, 2.0]})
     rows = OnlineImputer("constant", fill_value=1.0, add_indicator=True).fit_transform(frame)
     assert rows.tolist() == [["a", "1", 0, 0], ["1", "1", 1, 1], ["b", "2", 0, 0]]

@@ -231,7 +231,7 @@ def test_merging(kind, rng):
 
 @KINDS
 def test_what_are_no_knots_is_refused(kind, rng):
-    """Compiled loops look up ranks among the knots without checking array bounds."""
+    """Damaged knots are refused, because compiled loops look up ranks among them without checking array bounds."""
     begun = small(kind, columns=[0, 1], first_rows=20).partial_fit(rng.normal(size=(5, 3)))
     good = small(kind, columns=[0, 1], first_rows=20).partial_fit(rng.normal(size=(30, 3))).__getstate__()
     state, knots, first = good["_state"], good["_state"].knots, begun._state.first
@@ -265,9 +265,7 @@ def test_cells_of_other_seeds_are_not_merged():
 @KINDS
 @pytest.mark.parametrize("power", [np.cbrt, np.exp, np.arctan, lambda x: x**3, lambda x: 1e300 * x])
 def test_increasing_maps_of_a_column(kind, power, rng):
-    """Cells stay the same bit for bit, and so do hats at the quantiles. Between these, hats change by less than a gap's
-    length.
-    """
+    """Cells, and hats at the quantiles, stay the same bit for bit. Other hats change by less than a gap's length."""
     X = rng.normal(size=(400, 3))
     plain, mapped = (small(kind, n_quantiles=50).fit(Z) for Z in (X, power(X)))
     rows, others = plain.transform(X)[:, 3:].toarray(), mapped.transform(power(X))[:, 3:].toarray()

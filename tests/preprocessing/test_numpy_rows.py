@@ -34,8 +34,7 @@ def assert_same(found, expected):
 
 
 def block(rng, n_rows, n_columns, form):
-    """Return rows with zeros and NaN: dense, in an order or a dtype, or CSR with spare room at the end of its arrays.
-    """
+    """Return rows with zeros and NaN: dense, in an order or a dtype, or CSR with spare room at the end of arrays."""
     X = np.where(rng.random((n_rows, n_columns)) < 0.4, 0.0, rng.normal(size=(n_rows, n_columns)))
     X[rng.random(X.shape) < 0.1] = np.nan
     if form == "integers":

@@ -83,9 +83,7 @@ def without_disk(folder):
 
 @pytest.fixture(params=[("rows.svm", "rows.svm.gz"), ("rows.csv", "unopened.csv")], ids=lambda names: names[0])
 def stalled(request, tmp_path):
-    """Return paths of files that do not end: one whose disk is gone, and pipes without a writer, or with one that is
-    silent.
-    """
+    """Return paths of files without an end: one whose disk is gone, and pipes whose writers are silent or missing."""
     paths, kept = [tmp_path / name for name in request.param], []
     for path in paths:
         if path.name == "rows.csv":

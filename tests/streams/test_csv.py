@@ -102,8 +102,7 @@ def test_an_open_quote_does_not_take_memory_without_bound(csv_file):
     every_pair(["", "\ufeff"], ["", "\n"], ["\n", "\r\n", "\r"], ["rows.csv", "rows.csv.gz"]),
 )
 def test_quotes_that_are_closed(bom, last, line_end, name, csv_file, blocks):
-    """Line ends, delimiters and quotes within quotes, and quotes inside a field, are read as the csv module reads them.
-    """
+    """Line ends, delimiters and quotes within quotes, and quotes inside a field, are read as by the csv module."""
     words = [
         f"one{line_end}two{line_end}{line_end}three",
         'say "x", "y"',
@@ -243,7 +242,7 @@ def test_types_of_many_columns_are_those_of_few(n_columns, csv_file):
 
 @pytest.mark.parametrize("block", range(3, 12))
 def test_ends_of_lines_that_blocks_cut_are_single_ones(block, csv_file, monkeypatch):
-    """In a file with one column, another line end would be a missing value."""
+    """A line end that a block cuts is one line end. In a file with one column, another would be a missing value."""
     monkeypatch.setattr(_csv, "_BLOCK", block)
     monkeypatch.setattr(_csv, "_SAMPLE", block)
     words = [f"w{i}" for i in range(30)]
@@ -486,7 +485,7 @@ def test_a_stray_word_among_numbers_is_told_of(csv_file):
     assert len(told) == 1
     with warnings.catch_warnings(action="error"):  # the caller knows that they are words
         list(read_batches(path, "y", words=["a"]))
-    for n in 98, 99:  # with "oops" a hundred words, of which there may be more than of numbers
+    for n in 98, 99:  # up to a hundred words with "oops", too few to judge
         short = csv_file("\n".join(["a,y", *(f"{i}.5,0" for i in range(n)), "oops,1", "0.5,1"]))
         with warnings.catch_warnings(record=True, action="always") as told:
             list(read_batches(short, "y"))

@@ -257,9 +257,7 @@ print(run(path, 0) == undisturbed)
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_killed_at_random_moments(tmp_path):
-    """Three runs are killed with SIGKILL. Each run resumes from the one before, and the last ends with the bits of an
-    undisturbed run.
-    """
+    """Each run resumes from the one that SIGKILL ended, and the last has the bits of an undisturbed run."""
     (process,) = run_code(SCRIPT, str(tmp_path / "model"), SKLEARN_NAG_KERNEL="numpy")
     *learnt, same = process.stdout.split()
     learnt = [int(n) for n in learnt]
@@ -282,7 +280,7 @@ def test_checkpoints_of_another_run(tmp_path):
 
 
 def test_a_damaged_checkpoint_is_refused(tmp_path):
-    """This holds whichever bit has changed, and wherever the file ends."""
+    """A damaged checkpoint is refused whichever bit has changed, and wherever the file ends."""
     path, options = tmp_path / "model", {"classes": [0, 1], "checkpoint": tmp_path / "model"}
     rows = [(X[:50], Y[:50])]
     expected = bits(fit_stream(NAGClassifier(), rows, **options))
@@ -346,7 +344,7 @@ def test_a_step_that_was_saved_and_loaded_is_the_same(tmp_path):
 
 
 def test_a_checkpoint_is_known_in_another_process(tmp_path):
-    """In another process, functions have other addresses, and sets and dicts another order."""
+    """A checkpoint is recognised although functions have other addresses, and sets and dicts another order."""
     script = (
         "import sys, numpy as np; from sklearn.pipeline import make_pipeline\n"
         "from sklearn.preprocessing import FunctionTransformer; from sklearn_nag import NAGClassifier\n"
@@ -556,9 +554,7 @@ def no_tqdm(monkeypatch):
 
 
 def test_the_bar_shows_each_row_once_where_a_run_goes_on(tmp_path, monkeypatch):
-    """These include rows learnt before the restart. If files have changed, some of these share a batch with the next
-    row.
-    """
+    """A resumed run also shows rows learnt before. If files have changed, some share a batch with the next row."""
     shown = []
 
     class Bar:
@@ -759,8 +755,7 @@ def test_learners_are_told_which_columns_hold_numbers(lasting, monkeypatch):
 
 
 def test_tables_of_arrow_through_a_prepared_pipeline(tmp_path):
-    """They give the same models as pandas frames, with missing values, words and dates, shuffled or not, however rows
-    are cut.
+    """Arrow tables with missing values, words and dates give the models of pandas frames, shuffled or not, however cut.
     """
     pd = pytest.importorskip("pandas")
     pytest.importorskip("pyarrow", exc_type=ImportError)  # pyarrow may need a newer NumPy

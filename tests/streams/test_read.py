@@ -373,7 +373,7 @@ def test_names_with_an_equals_sign_share_no_column():
 
 
 def test_ordinary_words_hash_as_ever():
-    """Otherwise a saved model would not find its weights for the words of later streams."""
+    """Hashes of ordinary words stay the same, so saved models find their weights for the words of later streams."""
     frame = pd.DataFrame({"colour": ["red", None, "a=b", "grün"], "n": pd.Categorical([1, 2, 3, 1])})
     ((rows, _),) = read_batches(frame)
     hasher = FeatureHasher(2**16, input_type="string", alternate_sign=False)

@@ -47,7 +47,7 @@ def test_a_row_beyond_the_limit(size):
 
 @pytest.mark.parametrize(("limit", "n_mib"), [({}, 40), ({"max_row_bytes": 2**20}, 10)])
 def test_memory_for_svmlight_is_bounded(limit, n_mib, tmp_path):
-    """A small compressed file may contain a long line."""
+    """Memory is bounded even if a small compressed file contains a long line."""
     path = tmp_path / "rows.svm.gz"
     with gzip.open(path, "wb", compresslevel=1) as file:
         file.write(b"1 0:1\n" * 3 + b"0 0:2 # ")

@@ -52,7 +52,7 @@ def test_a_checkpoint_that_cannot_be_written_is_told_before_the_first_row(place,
 
 
 def test_a_folder_that_may_not_be_written(tmp_path, monkeypatch):
-    """The system's answer is made up, because root may write everywhere."""
+    """The system's answer is simulated, because root may write everywhere."""
     real = os.open
 
     def refuse(path, flags, *mode, **options):
@@ -177,7 +177,7 @@ def test_a_file_that_was_taken_for_left_is_made_again(tmp_path, monkeypatch):
 
 
 def test_a_disk_without_locks(tmp_path, monkeypatch):
-    """Nothing is removed there, because it is not known which files are still being written."""
+    """Nothing is removed from such a disk, because it is not known which files are still being written."""
     monkeypatch.setattr(_whole, "_hold", lambda file, wait=True: False)
     (tmp_path / f".model.{'0' * 32}").touch()
     clear_beside(tmp_path / "model")
