@@ -68,7 +68,7 @@ def judged(clf, X, y):
 
 
 def ways(loss, n_rows):
-    """Yield the ways in which so many rows are learnt."""
+    """Yield the ways in which ``n_rows`` rows are learnt."""
     if loss in ("log_loss", "hinge") and n_rows < SHORT:
         yield "fit"
     yield "one pass"

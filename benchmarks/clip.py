@@ -70,7 +70,7 @@ SERIES = (
 
 
 def monthly(shape, n_rows, rng):
-    """Return targets of so many months."""
+    """Return the targets of ``n_rows`` months."""
     t = np.arange(n_rows)
     first, second = rng.uniform(0.0, 2.0 * np.pi, 2)
     seasons = np.sin(np.pi * t / 6.0 + first) + 0.5 * np.sin(np.pi * t / 3.0 + second)

@@ -18,7 +18,7 @@ no such number.
 With ``--columns``, the script measures instead the cost of a row of 50 words, which follow a power law, by the number
 of columns: microseconds of processor time per row, in one call and by single rows, for a model that knows the words.
 
-With ``--late``, it measures what is left if a row is learnt only after so many later ones have been predicted, as when
+With ``--late``, it measures what is left if a row is learnt only after a number of later rows were predicted, as when
 labels come late or forecasts are for days ahead: R^2 of hourly bikes.
 
 River's models and generators are left out if it is not installed. Its linear models come behind its StandardScaler.

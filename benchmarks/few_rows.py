@@ -2,7 +2,7 @@
 
     python -m benchmarks.few_rows [--quick]
 
-Losses are means over ten draws of so many rows, from sets that ship with scikit-learn and from made-up ones: normal
+Losses are means over ten draws of a few rows, from sets that ship with scikit-learn and from made-up ones: normal
 columns, and two classes by a logistic model whose logits have a standard deviation of ``signal``.
 """
 

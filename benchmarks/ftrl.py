@@ -202,7 +202,7 @@ def curve(makers, X, y):
 
 
 def best_within(points, level):
-    """Return the least loss with at most so many weights, or NaN."""
+    """Return the least loss with at most ``level`` weights, or NaN."""
     return min((loss for count, loss in points if count <= level), default=np.nan)
 
 

@@ -37,7 +37,7 @@ def batch(X, y):
 
 
 def online(X, y, size):
-    """Return the model after one pass in batches of so many rows."""
+    """Return the model after one pass in batches of ``size`` rows."""
     model = ScaleInvariantRegressor(invariance="full", clip=None)
     for start in range(0, len(y), size):
         model.partial_fit(X[start : start + size], y[start : start + size])

@@ -3,9 +3,9 @@
 A Parquet file of about the given size is written to a temporary folder: twelve columns of numbers, four of them with
 missing values, six of words and two of dates (`benchmarks.frames.mixed`). ``train`` prepares and learns it in a process
 with limited memory (heap and mappings, as ``RLIMIT_DATA`` counts them). It is compared with the time of the learner
-alone, on rows that the same pipeline has prepared while the clock stood still. With ``--kills``, a run with
-checkpoints, and then one of ``predict``, is killed by SIGKILL at so many moments, and started again each time. What it
-leaves is compared, bit for bit, with what an undisturbed run leaves.
+alone, on rows that the same pipeline has prepared while the clock stood still. ``--kills`` says how often a run with
+checkpoints, and then one of ``predict``, is killed by SIGKILL, and started again each time. What it leaves is compared,
+bit for bit, with what an undisturbed run leaves.
 
     python -m benchmarks.prepared --mb 2000 --limit-mb 600 --repeats 3 --output docs/results/prepared.csv
     python -m benchmarks.prepared --mb 100 --kills 5

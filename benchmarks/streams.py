@@ -1,11 +1,11 @@
 """Training from files in little memory: Parquet, CSV and svmlight, compared with rows in memory and other readers.
 
 Files of about the given sizes are written to a temporary folder: normal features, whose noisy sign is the target. Each
-way runs in a process of its own with limited memory (heap and mappings, as ``RLIMIT_DATA`` counts them). With
-``--kills``, a run with checkpoints is killed by SIGKILL at so many random moments, and started again each time. Its
-model is compared, bit for bit, with that of an undisturbed run. Processor time says more than seconds if a machine has
-other work; it leaves out the time that a process waits for the disk. A ``.txt`` file next to the CSV file says when,
-where and with what it was measured.
+way runs in a process of its own with limited memory (heap and mappings, as ``RLIMIT_DATA`` counts them). ``--kills``
+says how often a run with checkpoints is killed by SIGKILL at random moments, and started again each time. Its model is
+compared, bit for bit, with that of an undisturbed run. Processor time says more than seconds if a machine has other
+work; it leaves out the time that a process waits for the disk. A ``.txt`` file next to the CSV file says when, where
+and with what it was measured.
 
     python -m benchmarks.streams --parquet-mb 2000 --text-mb 500 --limit-mb 600 --output docs/results/streams.csv
     python -m benchmarks.streams --kills 10

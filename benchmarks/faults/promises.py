@@ -76,7 +76,7 @@ class Promise:
     holds : callable
         ``holds(case)`` raises `Broken` if the promise does not hold.
     every : int
-        The promise is tried on one of so many cases, because some promises take long.
+        The promise is tried on one of ``every`` cases, because some promises take long.
     shrinks : bool
         Whether a case that breaks it can be made smaller: such a case breaks it each time, and soon.
     """

@@ -403,8 +403,7 @@ def test_words_that_become_numbers_and_the_other_way_round():
 @pytest.mark.parametrize("mismatch", ["raise", "fill"])
 @pytest.mark.parametrize("library", [pd, pl])
 def test_words_that_are_numbers_or_missing_are_read_where_numbers_were(words, mismatch, library):
-    """Words that are numbers or missing are read as in files that Arrow reads, and as in a first frame with such words.
-    """
+    """Words that are numbers or missing are read as in files that Arrow reads, and as in a first frame of them."""
     first, later = library.DataFrame({"a": [1.0, np.nan, 3.0]}), library.DataFrame({"a": words})
     columns = OnlineColumnTransformer([("same", "passthrough", ["a"])], mismatch=mismatch).fit(first)
     expected = [[{"40": 40.0, "-1.5e3": -1500.0, "7": 7.0}.get(word, np.nan)] for word in words]

@@ -70,8 +70,7 @@ CONSTANTS = np.array([0.1, -1e300 / 3, 1.7e308, 1e-310 / 7])
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_equal_values_have_no_other_mean(kernel):
-    """The mean of equal values is exactly that value. Otherwise a scale-free learner would learn from rounding errors.
-    """
+    """The mean of equal values is exactly that value. Otherwise a scale-free learner would use rounding errors."""
     X = np.tile(CONSTANTS, (400, 1))
     X[5::10] = NAN
     with sklearn_nag.config_context(kernel=kernel):

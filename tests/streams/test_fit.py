@@ -755,8 +755,7 @@ def test_learners_are_told_which_columns_hold_numbers(lasting, monkeypatch):
 
 
 def test_tables_of_arrow_through_a_prepared_pipeline(tmp_path):
-    """Arrow tables with missing values, words and dates give the models of pandas frames, shuffled or not, however cut.
-    """
+    """Arrow tables with missing values, words and dates give the models of pandas frames, however rows are cut."""
     pd = pytest.importorskip("pandas")
     pytest.importorskip("pyarrow", exc_type=ImportError)  # pyarrow may need a newer NumPy
     n = 300
