@@ -4,8 +4,8 @@
 
 Errors are those of NAGClassifier(), which never forgets, on rows before it learns them. Others are made up: 0 and 1,
 with a probability that rises in the middle, or does not. Both alarms get the same errors, from `SEEDS` streams each.
-"delay" is the median number of rows from the change to the first alarm, "missed" the number of streams without an
-alarm, and "false" the number of alarms before the change in 10,000 rows. LossAlarm has the rates 1e-4 and 1e-3, ADWIN
+"delay" is the median number of rows from the change to the first alarm. "missed" is the number of streams without an
+alarm, and "false" the number of alarms in 10,000 rows before the change. LossAlarm has the rates 1e-4 and 1e-3, ADWIN
 its default ``delta``, .002, and 1e-4. ADWIN also signals when errors become fewer; such alarms are not counted. It is
 left out if River is not installed.
 """

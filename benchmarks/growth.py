@@ -5,10 +5,10 @@
 The script writes ``growth.csv`` after each point, and draws ``growth.png`` from it; a run that was stopped resumes.
 With ``--quick``, the files are ``growth_quick.csv`` and ``growth_quick.png``.
 A point is the fastest of a few calls of ``partial_fit`` by a fitted model, in microseconds of processor time per row.
-It is compared with the time to read the rows at the bandwidth of memory, and with the time that the processor takes for
-one square root and one division for each weight, both as NumPy does on this machine. "NAG" is the paper's, one head
-against the rest for several classes; "defaults" also centre dense features, average, make importance-aware steps and
-learn classes together.
+It is compared with the time to read the rows at the bandwidth of memory, and with the processor's time for one square
+root and one division per weight. Both are measured with NumPy on this machine. "NAG" is the paper's, one head against
+the rest for several classes; "defaults" also centre dense features, average, make importance-aware steps and learn
+classes together.
 """
 
 import csv

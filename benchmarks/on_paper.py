@@ -1,9 +1,9 @@
 """What shards would cost at a size that no machine here holds: arithmetic, from figures measured here.
 
-The script measures the bytes that a model keeps for a feature, the time to learn a nonzero, and the time for a feature
-in a merge of eight models, on sparse rows of words drawn by Zipf's law. The table is computed from these figures, with
-the given disk and network: a pass by as many shards as workers, the first run of rows learnt by one model alone, and
-after each round a tree of merges of width eight.
+Measured are the bytes that a model keeps for a feature, the time to learn a nonzero, and the time for a feature in a
+merge of eight models. The rows are sparse, with words drawn by Zipf's law. The table is computed from these figures,
+with the given disk and network: a pass by as many shards as workers, the first run of rows learnt by one model alone,
+and after each round a tree of merges of width eight.
 
     python -m benchmarks.on_paper --output docs/results/on_paper.csv
 

@@ -4,8 +4,8 @@
 
 Each search has twelve candidates, raw units, and a quarter of at most 20,000 rows held out. ``ProgressiveSearch`` has
 NAGClassifier or NAGRegressor with four rates and three losses. ``HalvingGridSearchCV`` has SGDClassifier or
-SGDRegressor behind a StandardScaler, with four strengths of the penalty and the same losses, 3 folds, a third of the
-candidates going on each time, and ``fit`` with the best. Scores are accuracies or R^2; seconds are of processor time.
+SGDRegressor behind a StandardScaler, with four strengths of the penalty, the same losses and 3 folds. A third of the
+candidates goes on each time, and ``fit`` uses the best. Scores are accuracies or R^2; seconds are of processor time.
 """
 
 import time

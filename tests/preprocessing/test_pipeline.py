@@ -58,7 +58,7 @@ def rows(rng):
 
 
 def bits(pipeline, X):
-    """Return the predictions of a pipeline as bytes."""
+    """Return the decision values of a pipeline as bytes."""
     return pipeline.decision_function(X).tobytes()
 
 

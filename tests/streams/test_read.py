@@ -525,7 +525,7 @@ def test_the_head_is_of_no_more_batches_than_it_needs(monkeypatch):
 
 
 def test_frames_without_rows_settle_nothing():
-    empty = WORDS[["label", "colour"]][:0].astype(object)  # pyarrow gives these columns no type
+    empty = WORDS[["label", "colour"]][:0].astype(object)  # pyarrow gives these columns the type null
     rows, _ = gathered(read_batches([empty, WORDS[["colour", "label"]], empty], "label", n_hashed=64))
     np.testing.assert_array_equal(rows.sum(axis=1), np.ones(N))
 
