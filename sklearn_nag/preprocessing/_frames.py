@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from decimal import Decimal
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from numbers import Number
 from typing import Any, NamedTuple
 
@@ -120,12 +120,15 @@ def _as_array(rows):
 
 
 class Column:
-    """A column of an array: its name or number, and its library's values. Other columns derive from it."""
+    """A column of an array: its name or number, and its library's values. Other columns derive from it.
+
+    It is made anew in each call, so that values do not change meanwhile.
+    """
 
     def __init__(self, name, values):
         self.name, self.values = name, values
 
-    @property
+    @cached_property
     def kind(self) -> str:
         """Its content: numbers (including booleans), words, dates, or no values."""
         return self._kind_of(self.values)
@@ -294,12 +297,12 @@ class _OfPandas(Column):
     def head(self):
         return type(self)(self.name, self.values.iloc[:1])
 
-    @property
+    @cached_property
     def kind(self):
         dtype = self.values.dtype
         if hasattr(dtype, "categories") or type(dtype).__name__ == "StringDtype":
             return WORDS
-        return self._kind_of(self.values.array) if dtype.kind != "O" else self._kind_of_objects(self.values.tolist())
+        return self._kind_of(self.values) if dtype.kind != "O" else self._kind_of_objects(self.values.tolist())
 
     @property
     def is_nominal(self):
@@ -349,7 +352,7 @@ class _OfPandas(Column):
 class _OfPolars(Column):
     """A Series of polars."""
 
-    @property
+    @cached_property
     def kind(self):
         dtype = self.values.dtype
         name = dtype.base_type().__name__
@@ -417,7 +420,7 @@ class _OfArrow(Column):
     def is_nominal(self):
         return self._is_of_categories and not self._is_ordered
 
-    @property
+    @cached_property
     def kind(self):
         kind = kind_in_arrow(self.values.type)
         if kind is None:
