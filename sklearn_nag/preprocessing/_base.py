@@ -10,6 +10,7 @@ import functools
 import importlib
 import inspect
 from collections.abc import Iterable
+from contextlib import nullcontext
 from contextvars import ContextVar
 from typing import Any, NamedTuple, Self
 
@@ -29,6 +30,19 @@ from ._numpy_rows import index_type
 
 # For merging inside a column transformer, whose transformers get arrays.
 column_names: ContextVar[Any] = ContextVar("sklearn_nag_column_names", default=())
+
+
+class Entries(NamedTuple):
+    """CSR rows on their way inside this package; scipy checks the parts of each array that it makes."""
+
+    data: np.ndarray
+    indices: np.ndarray
+    indptr: np.ndarray
+    shape: tuple[int, int]
+
+    def csr(self) -> sparse.csr_array:
+        """The rows as an array."""
+        return sparse.csr_array(self[:3], shape=self.shape)
 
 
 class _Learnt(NamedTuple):
@@ -163,7 +177,7 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
         {ndarray, CSR array, data frame} of shape (n_samples, n_features_out)
             The transformed rows.
         """
-        return self._contained(self._learn(X, True), X)
+        return self._contained(_apart(*self._learn(X, True)), X)
 
     def transform(self, X: Any) -> Any:
         """Transform rows using what has been learnt, without learning from them.
@@ -180,7 +194,7 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
         """
         if isinstance(X, _Learnt):
             return X.rows
-        return _apart(*self._made_of(X))
+        return self._transformed(X)
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
         """Return the names of the output columns.
@@ -215,7 +229,7 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
             raise AttributeError(f"this {type(self).__name__} is not fitted yet: call fit or partial_fit first")
 
     def _learn(self, X, transform, first=False):
-        """Learn rows, the ``first`` ones or more; return them transformed, if asked for."""
+        """Learn rows, the ``first`` ones or more; return them as `_made_of` if ``transform``, else None and them."""
         first = first or not self.__sklearn_is_fitted__()
         check_parameters(self)
         parameters = as_they_are(self, parameter_names(type(self)))
@@ -226,17 +240,22 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
             self._begun_with = parameters
         state = self._new_state(rows) if first else self._state
         self._state, transformed = self._learn_rows(state, rows, transform)
-        return _apart(transformed, rows)
+        return transformed, rows
+
+    def _transformed(self, X):
+        """Transformed rows, as from `transform`, but always an array."""
+        return _apart(*self._made_of(X))
 
     def _made_of(self, X):
-        """Transformed rows, and the input rows, whose memory they may share."""
+        """Transformed rows, sparse ones maybe as `Entries`, and the input rows, whose memory they may share."""
         self._check_can_transform()
         rows = self._rows(X, False)
         return self._transform_rows(self._state, rows), rows
 
     def _check_can_transform(self):
         """Raise unless it is fitted with its present parameters."""
-        check_is_fitted(self)
+        if not self.__sklearn_is_fitted__():  # scikit-learn asks for all tags first
+            check_is_fitted(self)
         now = {name: getattr(self, name) for name in self._begun_with if name not in self._free}
         check_as_begun(self._begun_with, now, type(self).__name__, "it")
 
@@ -246,8 +265,8 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
 
     def _contained(self, rows, X):
         """Rows as from `transform`, in the container of ``set_output``."""
-        stay = {"transform_output": "default"} if sparse.issparse(rows) else {}
-        with config_context(**stay):
+        stays = sparse.issparse(rows) and get_config()["transform_output"] != "default"
+        with config_context(transform_output="default") if stays else nullcontext():
             contained = self.transform(_Learnt(rows))
         if hasattr(contained, "iloc") and hasattr(X, "iloc"):
             contained.index = X.index
@@ -382,11 +401,11 @@ def filled(rows, columns, values, stand_ins):
 
 
 def in_columns(columns, values, n_columns, is_sparse):
-    """CSR or dense rows with ``n_columns`` columns: ``values`` at ``columns``, equally many per row."""
+    """`Entries` or dense rows with ``n_columns`` columns: ``values`` at ``columns``, equally many per row."""
     n_rows, n_values = columns.shape
     if is_sparse:
         indptr = np.arange(0, columns.size + 1, n_values, dtype=np.int32)
-        return sparse.csr_array((values.ravel(), columns.ravel(), indptr), shape=(n_rows, n_columns))
+        return Entries(values.ravel(), columns.ravel(), indptr, (n_rows, n_columns))
     out = np.zeros((n_rows, n_columns))
     np.put_along_axis(out, columns, values, axis=1)
     return out
@@ -398,7 +417,7 @@ def as_csr(rows):
 
 
 def joined(blocks):
-    """Blocks of columns, dense or CSR, side by side as a float64 CSR array without zeros of dense ones."""
+    """Blocks of columns, dense, CSR or `Entries`, side by side as a float64 CSR array without zeros of dense ones."""
     shape = blocks[0].shape[0], sum(block.shape[1] for block in blocks)
     return sparse.csr_array(loops().joined(blocks), shape=shape)
 
@@ -431,7 +450,9 @@ def checked_numbers(transformer: Any, X: Any, first: bool, *, allow_sparse: bool
 
 
 def _apart(made, rows):
-    """``made``, copied if it shares memory with ``rows``, maybe the caller's."""
+    """``made``, `Entries` as CSR, copied if it shares memory with ``rows``, maybe the caller's."""
+    if isinstance(made, Entries):
+        return made.csr()
     return made.copy() if any(map(np.may_share_memory, _arrays(made), _arrays(rows))) else made
 
 

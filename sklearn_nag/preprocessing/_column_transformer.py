@@ -29,11 +29,21 @@ from ..estimators._parameters import (
     shown,
 )
 from ..estimators._validation import as_given
-from ._base import OnlineTransformer, check_some, check_width, column_names, joined, names_in
+from ._base import Entries, OnlineTransformer, check_some, check_width, column_names, joined, names_in
 from ._dates import read_date
 from ._frames import DATES, EMPTY, NUMBERS, WORDS, Column, Table, read_table, side_by_side
 from ._numbers import is_missing_word
-from ._steps import check_step, is_left_out, learn_step, merge_steps, numeric_outputs, places_in, undone_on_error
+from ._pipeline import OnlinePipeline
+from ._steps import (
+    check_step,
+    is_left_out,
+    learn_step,
+    merge_steps,
+    numeric_outputs,
+    places_in,
+    transformed,
+    undone_on_error,
+)
 
 
 class Columns(NamedTuple):
@@ -50,8 +60,6 @@ def _missing(name, n_rows):
 
 class _Changed(Column):
     """A column that holds something other than its ``kind``: values that cannot be read are missing."""
-
-    kind = EMPTY
 
     def __init__(self, values, kind):
         super().__init__(values.name, values)
@@ -255,7 +263,7 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
                 heads = [self._head(entry, columns, table) for entry in self._fitted]
                 self._widths = tuple(0 if head is None else _two_dimensional(head).shape[1] for head in heads)
                 self._is_dense = tuple(not sparse.issparse(head) for head in heads)
-            return stacked(blocks, table.n_rows) if transform else None
+            return stacked(blocks, table.n_rows) if transform else None, X
 
     def _check_can_transform(self):
         super()._check_can_transform()
@@ -277,6 +285,9 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
                     blocks.append(rows)
                 elif refits:
                     step.fit(rows, y)
+                elif _is_of_base(step):  # this call undoes what it learns
+                    made, _ = step._learn(rows, True)
+                    blocks.append(made)
                 else:
                     check_step(name, step)
                     blocks.append(learn_step(step, rows))
@@ -493,7 +504,9 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
             rows = side_by_side([column.numbers() for column in chosen], table.n_rows)
             self._check_sizes(rows, chosen)
         elif kinds == {DATES}:
-            rows = np.column_stack([column.dates() for column in chosen])
+            rows = np.empty((table.n_rows, len(places)), dtype="datetime64[us]")
+            for i, column in enumerate(chosen):
+                rows[:, i] = column.dates()
         else:
             rows = np.empty((table.n_rows, len(places)), dtype=object)
             for i, (kind, column) in enumerate(zip(known, chosen)):
@@ -513,8 +526,10 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
         blocks = []
         for _, step, places, single in self._kept():
             rows = self._group(columns, places, single, table, step)
-            if getattr(type(step), "transform", None) is OnlineTransformer.transform:  # rows need no copy here
+            if _is_of_base(step):  # rows need no copy here
                 rows, _ = step._made_of(rows)
+            elif type(step) is OnlinePipeline:  # fitted, as this is
+                rows = transformed(step._parts(), rows)
             elif not is_left_out(step):
                 rows = step.transform(rows)
             blocks.append(rows)
@@ -619,9 +634,14 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        steps = [step for _, step, _ in self._entries() if hasattr(step, "fit")]
-        for kind in ("sparse", "allow_nan", "string", "categorical"):
-            setattr(tags.input_tags, kind, all(getattr(get_tags(step).input_tags, kind) for step in steps))
+        kinds = "sparse", "allow_nan", "string", "categorical"
+        of_all = kinds
+        for _, step, _ in self._entries():
+            if of_all and hasattr(step, "fit"):
+                of_step = get_tags(step).input_tags
+                of_all = tuple(kind for kind in of_all if getattr(of_step, kind))
+        for kind in kinds:
+            setattr(tags.input_tags, kind, kind in of_all)
         return tags
 
 
@@ -645,6 +665,12 @@ def _check_once(counts, names):
     for name in names:
         if counts[name] > 1:
             raise ValueError(f"X has {counts[name]} columns {as_given(name)}; names must differ.")
+
+
+def _is_of_base(step):
+    """Whether a transformer learns and transforms as `OnlineTransformer` does; what these methods call is enough."""
+    own, base = type(step), OnlineTransformer
+    return isinstance(step, base) and own.learn_transform is base.learn_transform and own.transform is base.transform
 
 
 def _reads(step):
@@ -726,14 +752,15 @@ def stacked(blocks: list, n_rows: int) -> Any:
     blocks = [_two_dimensional(block) for block in blocks]
     if not blocks:
         return np.empty((n_rows, 0))
-    if not any(map(sparse.issparse, blocks)):
+    if all(isinstance(block, np.ndarray) for block in blocks):
         return blocks[0] if len(blocks) == 1 else np.hstack(blocks)
     if len(blocks) == 1:
-        return sparse.csr_array(blocks[0])
-    blocks = [block.tocsr() if sparse.issparse(block) else block for block in blocks]
-    return joined(blocks)
+        return blocks[0].csr() if isinstance(blocks[0], Entries) else sparse.csr_array(blocks[0])
+    return joined([block.tocsr() if sparse.issparse(block) else block for block in blocks])
 
 
 def _two_dimensional(block):
-    block = block if sparse.issparse(block) else np.asarray(block)
+    if isinstance(block, Entries) or sparse.issparse(block):
+        return block
+    block = np.asarray(block)
     return block.reshape(len(block), -1) if block.ndim != 2 else block

@@ -199,6 +199,7 @@ class DateEncoder(LearnsNothing):
             return values
         out = in_columns(columns, values, width, self.sparse_output)
         if self.sparse_output and not values.all():
+            out = out.csr()
             out.eliminate_zeros()
         return out
 
