@@ -257,8 +257,8 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
         ]  # of all columns, including those that show theirs only now
         self._state = self._state._replace(kinds=tuple(kinds))
         # `transform` sets the output for nested steps in the same way.
-        with undone_on_error(() if first else self._parts()), config_context(transform_output="default"):
-            blocks = self._blocks(columns, table, refits, y)
+        with undone_on_error(() if first else self._parts()) as told, config_context(transform_output="default"):
+            blocks = self._blocks(columns, table, refits, y, told)
             if first:
                 heads = [self._head(entry, columns, table) for entry in self._fitted]
                 self._widths = tuple(0 if head is None else _two_dimensional(head).shape[1] for head in heads)
@@ -275,8 +275,11 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
         """Fitted entries, without dropped ones."""
         return [entry for entry in self._fitted if entry[1] != "drop"]
 
-    def _blocks(self, columns, table, refits, y):
-        """Output of transformers for columns that they learn; nothing if they are fitted anew."""
+    def _blocks(self, columns, table, refits, y, told):
+        """Output of transformers for columns that they learn; nothing if they are fitted anew.
+
+        The caller undoes it, and calls the functions added to ``told`` then.
+        """
         blocks = []
         for name, step, places, single in self._kept():
             try:
@@ -285,9 +288,11 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
                     blocks.append(rows)
                 elif refits:
                     step.fit(rows, y)
-                elif _is_of_base(step):  # this call undoes what it learns
+                elif _is_of_base(step):
                     made, _ = step._learn(rows, True)
                     blocks.append(made)
+                elif type(step) is OnlinePipeline:
+                    blocks.append(step._learn_inside(rows, told))
                 else:
                     check_step(name, step)
                     blocks.append(learn_step(step, rows))

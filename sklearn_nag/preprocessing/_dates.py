@@ -88,7 +88,7 @@ class DateEncoder(LearnsNothing):
 
     _state: Nothing
     _reads = frozenset((DATES, WORDS))
-    _takes_tables = NUMBERS, WORDS
+    _takes_tables = NUMBERS, WORDS, DATES
     _input_tags = ("allow_nan",)
 
     def __init__(

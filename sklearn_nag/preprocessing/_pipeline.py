@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -241,10 +242,8 @@ class OnlinePipeline(Pipeline):
         {ndarray, sparse matrix, data frame}
             The transformed rows.
         """
-        self._check_steps()
-        self._check_stream(self.steps)
         with self._undone_on_error() as told:
-            return self._learnt(self.steps, X, None, {}, told)
+            return self._learn_inside(X, told)
 
     @available_if(_last_can("predict_interval"))
     def predict_interval(self, X: Any, coverage: float | ArrayLike = 0.9, **params: Any) -> np.ndarray:
@@ -323,6 +322,12 @@ class OnlinePipeline(Pipeline):
             last.partial_fit(X, y, **options, **of_steps.get(name, {}))
         else:
             self._check_stream(self.steps[-1:])
+
+    def _learn_inside(self, X, told):
+        """Like `learn_transform`, inside a call that undoes it; functions that undo more are added to ``told``."""
+        self._check_steps()
+        self._check_stream(self.steps)
+        return self._learnt(self.steps, X, None, {}, told)
 
     def _learnt(self, steps, X, y, of_steps, told):
         """Rows as these first steps transformed them while learning them."""
@@ -445,6 +450,29 @@ class OnlinePipeline(Pipeline):
             if name in steps and learns(step) and is_asked:
                 pair.mapping.add(caller="partial_fit", callee="partial_fit")
         return router
+
+
+def _predicting(name):
+    """The method of `Pipeline` with this name, without its check of the tags of all steps, which takes many rows' time.
+
+    The last step is still checked to be fitted; if it is not, or metadata are routed, Pipeline does everything.
+    """
+
+    @available_if(lambda pipeline: getattr(super(OnlinePipeline, pipeline), name))
+    @functools.wraps(getattr(Pipeline, name))
+    def method(self, X, **params):
+        if get_config()["enable_metadata_routing"] or not self.__sklearn_is_fitted__():
+            return getattr(super(OnlinePipeline, self), name)(X, **params)
+        for _, step in self.steps[:-1]:
+            if step is not None and step != "passthrough":
+                X = step.transform(X)
+        return getattr(self.steps[-1][1], name)(X, **params)
+
+    return method
+
+
+for _name in ("predict", "predict_proba", "predict_log_proba", "decision_function"):
+    setattr(OnlinePipeline, _name, _predicting(_name))
 
 
 class _Telling(BaseEstimator):
