@@ -164,7 +164,9 @@ def check_as_made(made, given, name, free=()):
     alike = kind is type(made)
     if alike and hasattr(given, "get_params") and not isinstance(given, type):
         for key in parameter_names(kind):
-            check_as_made(getattr(made, key, None), getattr(given, key, None), f"{name}__{key}", free)
+            was, value = getattr(made, key, None), getattr(given, key, None)
+            if value is not was:
+                check_as_made(was, value, f"{name}__{key}", free)
     elif alike and kind is dict and made.keys() == given.keys():
         for key, value in given.items():
             check_as_made(made[key], value, f"{name}[{key!r}]", free)

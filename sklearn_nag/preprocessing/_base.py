@@ -6,6 +6,7 @@ A subclass of `OnlineTransformer` defines what it keeps and how rows change it. 
 
 from __future__ import annotations
 
+import copy
 import functools
 import importlib
 import inspect
@@ -33,7 +34,10 @@ column_names: ContextVar[Any] = ContextVar("sklearn_nag_column_names", default=(
 
 
 class Entries(NamedTuple):
-    """CSR rows on their way inside this package; scipy checks the parts of each array that it makes."""
+    """CSR rows on their way inside this package; scipy checks the parts of each array that it makes.
+
+    Indices are ascending, of `index_type`.
+    """
 
     data: np.ndarray
     indices: np.ndarray
@@ -42,7 +46,17 @@ class Entries(NamedTuple):
 
     def csr(self) -> sparse.csr_array:
         """The rows as an array."""
-        return sparse.csr_array(self[:3], shape=self.shape)
+        if self.shape[0] > 1:
+            return sparse.csr_array(self[:3], shape=self.shape)
+        row = copy.copy(_row_of_zeros(self.shape[1]))  # for a row, checks take longer than all else
+        row.data, row.indices, row.indptr = self[:3]
+        return row
+
+
+@functools.lru_cache(64)
+def _row_of_zeros(n_columns):
+    """An empty CSR row, which never changes."""
+    return sparse.csr_array((1, n_columns))
 
 
 class _Learnt(NamedTuple):
@@ -353,8 +367,12 @@ for _name in ("transform", "fit_transform"):  # scikit-learn has wrapped them by
 
 def loops():
     """The module with the loops over rows: compiled, if chosen."""
-    kernel = "numba" if is_compiled() else "numpy"
-    return importlib.import_module(f"._{kernel}_rows", __package__)
+    return _module("._numba_rows" if is_compiled() else "._numpy_rows")
+
+
+@functools.cache
+def _module(name):
+    return importlib.import_module(name, __package__)
 
 
 def _in_order(X):
@@ -419,7 +437,7 @@ def as_csr(rows):
 def joined(blocks):
     """Blocks of columns, dense, CSR or `Entries`, side by side as a float64 CSR array without zeros of dense ones."""
     shape = blocks[0].shape[0], sum(block.shape[1] for block in blocks)
-    return sparse.csr_array(loops().joined(blocks), shape=shape)
+    return Entries(*loops().joined(blocks), shape).csr()
 
 
 def checked_numbers(transformer: Any, X: Any, first: bool, *, allow_sparse: bool = False) -> Any:
@@ -500,6 +518,8 @@ def check_width(transformer: Any, n: int) -> None:
 
 def check_some(table: Table) -> None:
     """Raise unless there are rows and columns."""
+    if table.n_rows and table.columns:
+        return
     for n, what, shape in (
         (table.n_rows, "sample", f"(0, {len(table.columns)})"),
         (len(table.columns), "feature", f"({table.n_rows}, 0)"),

@@ -377,7 +377,7 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
                 columns[place] = table.columns[found[name]] if name in found else _missing(name, table.n_rows)
         if table.array is not None and all(_reads(step) != {WORDS} for _, step, *_ in self._fitted):
             return columns
-        reads, as_words = self._reads_of_columns(), []
+        reads, as_words = {} if table.array is None else self._reads_of_columns(), []
         for place in used:
             column, known = columns[place], state.kinds[place]
             if column is None or (table.array is not None and reads[place] != {WORDS}):
@@ -389,6 +389,9 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
                     raise
                 self._mismatch(str(error).rpartition(": ")[0], "its values are taken as missing")
                 columns[place], kind = _missing(column.name, table.n_rows), EMPTY
+            if kind == known:
+                continue
+            reads = reads or self._reads_of_columns()
             if kind == NUMBERS and reads[place] == {WORDS} and known in (EMPTY, WORDS):
                 as_words.append(place)
                 continue

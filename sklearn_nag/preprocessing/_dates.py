@@ -132,9 +132,8 @@ class DateEncoder(LearnsNothing):
         for i, column in enumerate(table.columns):
             for some, part in column.apart():
                 dates[some, i] = self._dates_of(part)
-            unread = np.isnat(dates[:, i])
-            if self.errors == "missing" and unread.all() and (column.kind != NUMBERS or self._reads_digits()):
-                warn_if_unread(column, unread, "dates")
+            if self.errors == "missing" and (column.kind != NUMBERS or self._reads_digits()):
+                warn_if_unread(column, np.isnat(dates[:, i]), "dates")
         return dates
 
     def _dates_of(self, column):

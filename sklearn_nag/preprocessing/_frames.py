@@ -49,6 +49,7 @@ _WORD_TYPES = str, datetime.time  # a time of day is read like its words, to the
 _DATE_TYPES = datetime.date, np.datetime64  # these include datetime, and pandas' Timestamp
 _FIRST = 32  # rows per word, in which all words usually occur
 _FEW = 50  # rows, up to which words are numbered one by one
+_MICROSECONDS = np.dtype("datetime64[us]")
 _NOT_A_TIME = np.datetime64("NaT", "us")
 _YEARS = np.array([-290_307 - 1970, 294_247 - 1970], dtype="datetime64[Y]")  # first year in range, first year beyond
 _COARSE = "Y", "M", "W", "D", "h", "m", "s", "ms"  # units of dates that can exceed the range of microseconds
@@ -74,11 +75,13 @@ def read_table(X: Any) -> Table:
     if isinstance(X, Table):
         return X
     if hasattr(X, "iloc") and hasattr(X, "columns"):
-        names = list(X.columns)
-        for name in names:
+        names, columns = [], []
+        for name, column in X.items():
             if name is not None and is_missing(name):  # it does not equal itself
                 raise ValueError(f"X has a column named {name}; give it another name.")
-        return Table(names, [_of_pandas(name, column) for name, column in X.items()], len(X), None)
+            names.append(name)
+            columns.append(_of_pandas(name, column))
+        return Table(names, columns, len(X), None)
     if type(X).__module__.partition(".")[0] == "polars" and hasattr(X, "get_columns"):
         columns = X.get_columns()
         return Table(list(X.columns), [_OfPolars(column.name, column) for column in columns], X.height, None)
@@ -275,7 +278,7 @@ class Column:
             if beyond.any():
                 date = np.atleast_1d(dates)[beyond.argmax()]
                 raise ValueError(f"column {as_given(self.name)} has the date {date}; years go from -290307 to 294246.")
-        return dates.astype("datetime64[us]")
+        return dates.astype(_MICROSECONDS)
 
 
 def _kind_of_type(kind):
@@ -294,22 +297,26 @@ def _of_pandas(name, values):
 class _OfPandas(Column):
     """A Series whose values are not Arrow's."""
 
+    @cached_property
+    def _has_categories(self):
+        return hasattr(self.values.dtype, "categories")
+
     def head(self):
         return type(self)(self.name, self.values.iloc[:1])
 
     @cached_property
     def kind(self):
         dtype = self.values.dtype
-        if hasattr(dtype, "categories") or type(dtype).__name__ == "StringDtype":
+        if self._has_categories or type(dtype).__name__ == "StringDtype":
             return WORDS
         return self._kind_of(self.values) if dtype.kind != "O" else self._kind_of_objects(self.values.tolist())
 
     @property
     def is_nominal(self):
-        return hasattr(self.values.dtype, "categories") and not self.values.dtype.ordered
+        return self._has_categories and not self.values.dtype.ordered
 
     def apart(self):
-        if not hasattr(self.values.dtype, "categories"):
+        if not self._has_categories:
             return super().apart()
         entries, used = self.values.cat.categories, np.arange(len(self.values.cat.categories))
         if entries.inferred_type == "string":
@@ -332,10 +339,10 @@ class _OfPandas(Column):
         return self._as_numbers(self.values.to_numpy(dtype=object))
 
     def words(self):
-        return self._decoded() if hasattr(self.values.dtype, "categories") else self._as_words(self.values.tolist())
+        return self._decoded() if self._has_categories else self._as_words(self.values.tolist())
 
     def coded(self):
-        if hasattr(self.values.dtype, "categories"):
+        if self._has_categories:
             return _present(self.values.cat.codes.to_numpy(), self.values.cat.categories)
         if type(self.values.dtype).__name__ == "StringDtype" and len(self.values) > _FEW:
             codes, words = self.values.factorize()
@@ -346,7 +353,7 @@ class _OfPandas(Column):
         if self.values.dtype.kind != "M":
             return self._as_dates(self.values.to_numpy(dtype=object))
         local = self.values if getattr(self.values.dtype, "tz", None) is None else self.values.dt.tz_localize(None)
-        return self._as_dates(local.to_numpy())
+        return self._as_dates(local.values)
 
 
 class _OfPolars(Column):

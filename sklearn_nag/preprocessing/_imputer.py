@@ -38,7 +38,7 @@ class Means(NamedTuple):
 
     def learn_and_fill(self, rows, marked):
         """The state after the rows, and the filled rows; see `_numpy_rows.filled_by_means`."""
-        origin = np.broadcast_to(self.origin, self.total.shape)
+        origin = self.origin if self.origin.ndim else np.broadcast_to(self.origin, self.total.shape)
         filled, *known = loops().filled_by_means(rows, *self[:3], origin, marked)
         return Means(*known), filled
 

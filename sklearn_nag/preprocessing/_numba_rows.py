@@ -453,9 +453,10 @@ def joined(blocks):
     for block in blocks:
         if isinstance(block, np.ndarray):
             count_dense(block, ends)
-        else:
-            ends[1:] += np.diff(block.indptr)
     np.add.accumulate(ends, out=ends)
+    for block in blocks:
+        if not isinstance(block, np.ndarray):
+            ends += block.indptr
     width = sum(block.shape[1] for block in blocks)
     data, indices = np.empty(ends[-1]), np.empty(ends[-1], index_type(ends[-1], width))
     begin, first_column = ends[:-1].copy(), 0
