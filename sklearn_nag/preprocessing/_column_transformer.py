@@ -291,11 +291,10 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
                 elif _is_of_base(step):
                     made, _ = step._learn(rows, True)
                     blocks.append(made)
-                elif type(step) is OnlinePipeline:
-                    blocks.append(step._learn_inside(rows, told))
                 else:
                     check_step(name, step)
-                    blocks.append(learn_step(step, rows))
+                    inside = type(step) is OnlinePipeline
+                    blocks.append(step._learn_inside(rows, told) if inside else learn_step(step, rows))
             except Exception as error:
                 error.add_note(f"Raised by {name!r}, one of transformers.")
                 raise
@@ -536,7 +535,7 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
             rows = self._group(columns, places, single, table, step)
             if _is_of_base(step):  # rows need no copy here
                 rows, _ = step._made_of(rows)
-            elif type(step) is OnlinePipeline:  # fitted, as this is
+            elif type(step) is OnlinePipeline and hasattr(step, "transform"):  # its steps are fitted, as this is
                 rows = transformed(step._parts(), rows)
             elif not is_left_out(step):
                 rows = step.transform(rows)

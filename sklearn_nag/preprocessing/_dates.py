@@ -187,8 +187,7 @@ class DateEncoder(LearnsNothing):
         raise ValueError(f"column {as_given(name)} must hold dates ({how}); it has {shown(word)}.")
 
     def _transform_rows(self, state, dates):
-        parts = np.array([list(PARTS).index(part) for part in self.parts], dtype=np.int64)
-        widths = np.array([len(PARTS[part]) for part in self.parts], dtype=np.int64)
+        parts, widths = _numbers_and_widths(tuple(self.parts))
         columns, values = loops().parts_of_dates(dates.view(np.int64), parts, widths)
         if not self.one_hot:
             values = self._by_number(columns, values, widths)
@@ -226,6 +225,13 @@ class DateEncoder(LearnsNothing):
             return range(self.n_features_in_ * len(self.parts))
         is_number = [part == "days" for part in self.parts for _ in PARTS[part]]
         return np.flatnonzero(np.tile(is_number, self.n_features_in_))
+
+
+@lru_cache
+def _numbers_and_widths(parts):
+    """Number of each part, and how many columns it has."""
+    numbers = [list(PARTS).index(part) for part in parts]
+    return np.array(numbers, dtype=np.int64), np.array([len(PARTS[part]) for part in parts], dtype=np.int64)
 
 
 def _width(form):

@@ -116,10 +116,12 @@ def kept(step: Any, refits: bool = False) -> list[tuple[Any, dict]]:
     calls. Others may change arrays in place, so all except parameters is copied. With ``refits``, this includes steps
     that cannot go on, because they are about to be fitted anew.
     """
-    if is_left_out(step) or isinstance(step, FrozenEstimator) or not (refits or learns(step)):
+    if is_left_out(step) or isinstance(step, FrozenEstimator):
         return []
     if hasattr(step, "_parts"):
         return [(step, vars(step).copy()), *(pair for part in step._parts() for pair in kept(part, refits))]
+    if not (refits or learns(step)):
+        return []
     if getattr(getattr(step, "fit" if refits else "partial_fit", None), "undone", False):
         return []
     params = list(step.get_params(deep=False).values()) if hasattr(step, "get_params") else []

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from sklearn import config_context
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.preprocessing import normalize
 
@@ -186,7 +187,10 @@ class OnlineTfidf(OnlineTransformer):
     def _weighed(self, rows, idf):
         times = 1.0 + np.log(rows.data) if self.sublinear_tf else rows.data
         rows = sparse.csr_array((times * idf, rows.indices, rows.indptr), shape=rows.shape)
-        return rows if self.norm is None else normalize(rows, self.norm, copy=False)
+        if self.norm is None:
+            return rows
+        with config_context(skip_parameter_validation=True, assume_finite=True):  # all is known here
+            return normalize(rows, self.norm, copy=False)
 
     def _names_out(self, state, names):
         known = sorted(state.words, key=lambda word: (-state.words[word], word))
