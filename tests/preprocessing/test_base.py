@@ -119,6 +119,20 @@ def test_what_comes_out_has_no_memory_of_what_went_in(name):
                 assert all(own.flags.writeable for own in made), table
 
 
+def test_a_single_sparse_row_is_as_scipy_makes_it():
+    X = np.array([["Rome", "Oslo"], ["Lima", "Rome"]], dtype=object)
+    encoder = OnlineOneHotEncoder(3).fit(X)
+    both = encoder.transform(X)
+    for i in (0, 1, 0):  # the rows have nothing in common
+        row = encoder.transform(X[i : i + 1])
+        row.check_format(full_check=True)
+        assert vars(row).keys() == vars(both).keys()
+        assert (row.shape, row.indices.dtype, row.indptr.dtype) == ((1, 6), both.indices.dtype, both.indptr.dtype)
+        np.testing.assert_array_equal(row.toarray(), both[[i]].toarray())
+        row.data[:], row.indices[:], row.indptr[:] = 5.0, 0, 0
+        row.sum_duplicates()
+
+
 @pytest.mark.parametrize("strategy", ["mean", "most_frequent", "constant"])
 def test_a_step_behind_that_writes_over_its_rows_changes_no_rows_of_the_caller(strategy):
     X = NUMBERS.copy()

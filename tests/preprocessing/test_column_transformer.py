@@ -262,7 +262,9 @@ class Failing(Centred):
 
 @pytest.mark.parametrize("method", ["fit", "partial_fit", "learn_transform"])
 def test_a_call_that_fails_leaves_no_transformer_changed(frame, method):
-    columns = OnlineColumnTransformer([*numbers(), ("scaled", StandardScaler(), ["age"])]).partial_fit(frame)
+    nested = make_online_pipeline(Centred(), StandardScaler())
+    others = [("scaled", StandardScaler(), ["age"]), ("nested", nested, ["age"])]
+    columns = OnlineColumnTransformer([*numbers(), *others]).partial_fit(frame)
     before = columns.transform(frame).tobytes()
     failing = ("failing", Failing(), ["age"])
     columns.set_params(transformers=[*columns.transformers, failing])
@@ -272,6 +274,27 @@ def test_a_call_that_fails_leaves_no_transformer_changed(frame, method):
     assert error.value.__notes__ == ["Raised by 'failing', one of transformers."]
     columns._fitted.pop()
     assert columns.transform(frame).tobytes() == before
+
+
+class Doubled(Centred):
+    def transform(self, X):
+        return 2.0 * super().transform(X)
+
+
+class Named(Centred):
+    def learn_transform(self, X):
+        self.learns_ = True
+        return super().learn_transform(X)
+
+
+def test_transformers_with_methods_of_their_own_are_called_by_these(frame):
+    columns = OnlineColumnTransformer([("doubled", Doubled(), ["age"]), ("named", Named(), ["age"])])
+    alone, ages = Centred(), frame[["age"]].to_numpy(dtype=float)
+    rows = alone.learn_transform(ages)
+    np.testing.assert_array_equal(columns.learn_transform(frame), np.hstack([2.0 * rows, rows]))
+    rows = alone.transform(ages)
+    np.testing.assert_array_equal(columns.transform(frame), np.hstack([2.0 * rows, rows]))
+    assert columns.named_transformers_["named"].learns_
 
 
 def test_a_transformer_that_needs_all_rows_is_named(frame):

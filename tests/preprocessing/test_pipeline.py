@@ -389,6 +389,29 @@ def test_is_a_pipeline():
     assert list(pipeline.named_steps) == ["centred-1", "centred-2"]
 
 
+@pytest.mark.filterwarnings("ignore:This Pipeline instance is not fitted:FutureWarning")  # scikit-learn before 1.8
+@pytest.mark.parametrize("name", ["predict", "predict_proba", "predict_log_proba", "decision_function"])
+def test_predictions_are_those_of_a_pipeline(rows, name):
+    X, y = rows
+    steps = [("centred", Centred()), ("nothing", None), ("same", "passthrough"), ("learn", NAGClassifier())]
+    pipeline, plain = OnlinePipeline(steps), Pipeline(steps)
+    for each in (plain, pipeline):
+        with pytest.raises(NotFittedError, match="fitted"):
+            getattr(each, name)(X)
+    pipeline.partial_fit(X, y, classes=CLASSES)
+    for routes in (False, True):
+        with sklearn.config_context(enable_metadata_routing=routes):
+            np.testing.assert_array_equal(getattr(pipeline, name)(X), getattr(plain, name)(X))
+    with pytest.raises(TypeError):
+        getattr(pipeline, name)(X, unknown=1)
+    assert getattr(OnlinePipeline, name).__doc__ == getattr(Pipeline, name).__doc__
+    pipeline.set_params(centred="drop")
+    with pytest.raises(AttributeError, match="no attribute 'transform'"):
+        getattr(pipeline, name)(X)
+    regressor = make_online_pipeline(Centred(), NAGRegressor())
+    assert hasattr(regressor, name) == hasattr(Pipeline(regressor.steps), name)
+
+
 class Told(FTRLRegressor):
     """A learner that wants to know which columns hold numbers."""
 
