@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 from sklearn_nag import NAGRegressor, ScaleInvariantRegressor, config_context
 from sklearn_nag.kernels import Diverged, learn
+from sklearn_nag.kernels.vectorized.prediction import predict_unit_free
 
 from ..bounded_helpers import KINDS
 from ..bounded_helpers import flat as bits
@@ -170,3 +171,22 @@ def test_weights_are_in_range_where_lifted_ones_are_not(rng, in_numpy, model, of
     if isinstance(model, NAGRegressor) and model.half_life is None:
         given = 3.0 * there.coef_
         np.testing.assert_allclose(there.set_coef(given, there.intercept_).coef_, given, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("case", "is_exact"),
+    [("plain", True), ("subnormal", False), ("huge", False), ("far", False), ("far, no weight", True), ("zeros", True)],
+)
+def test_whether_raw_weights_predict_exactly(rng, case, is_exact):
+    """They do unless a weight in raw units loses digits, or the mean of a column with a weight is far from 0."""
+    X, y = rng.normal(size=(50, 3)), rng.normal(size=(50, 1))
+    X[:, 1] *= {"subnormal": 1e307, "huge": 1e-307, "zeros": 0.0}.get(case, 1.0)
+    if case.startswith("far"):
+        X[:, 1] = 1e9 if "no weight" in case else X[:, 1] + 1e9
+    y *= {"subnormal": 1e-3, "huge": 1e6}.get(case, 1.0)
+    model = NAGRegressor(eta0=1e3 if case == "huge" else 1.0, target_normalization=None).partial_fit(X, y[:, 0])
+    weight = model._state.unit_free_weight()[0, 1]
+    assert (weight != 0) == (case not in ("far, no weight", "zeros"))
+    assert model._state.is_exact() == is_exact
+    tripled = 3.0 * X[:5] - 2.0 * X[5:10]  # still within the range of float64
+    np.testing.assert_allclose(model.predict(tripled), predict_unit_free(model._state, tripled)[:, 0], rtol=1e-8)
