@@ -156,7 +156,7 @@ def targets(rng, X):
 
 
 def cases():
-    """Each case by name: an estimator, its rows, its targets, the weights of rows, and what is done to it midway."""
+    """Each case by name: an estimator, its rows, its targets, and the weights of rows."""
     for rows in (mixed, in_turns, text):
         rng = np.random.default_rng(0)
         X = rows(rng)
@@ -181,7 +181,7 @@ def dense_alone(title):
 
 
 def partial_fit(model, rows, y, weight, labels):
-    """Let a model learn rows; Hedge takes no weights."""
+    """Let a model learn rows."""
     options = {} if labels is None else {"classes": labels}
     if weight is not None:
         options["sample_weight"] = weight

@@ -279,7 +279,7 @@ def _categories(frame, train):
 
 
 def texts(folder, rng):
-    """Yield the name of each set, its texts in a random order, and their classes."""
+    """Yield the name of each set and its lines, each a class and a text, in a random order."""
     if folder is None:
         kinds = rng.integers(0, 2, 600)
         lines = [

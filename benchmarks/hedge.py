@@ -81,7 +81,7 @@ def cell(value, digits):
 
 
 def main():
-    """Print both tables, a data set at a time."""
+    """Print the table, a data set at a time."""
     options = parse(__doc__, "folder to write hedge.csv to", "bundled data once: that it runs")
     warnings.simplefilter("ignore", RuntimeWarning)
     files = {"MSD subset": msd_subset, **FILES, **SPARSE, **TEXT}

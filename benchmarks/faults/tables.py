@@ -163,7 +163,7 @@ class Trial:
         return frame.assign(**{name: pd.Series([None] * len(frame), frame.index, types[name]) for name in empty})
 
     def shown(self, model, frame=None):
-        """What the pipeline makes of the table, dense, and its decision values."""
+        """Return what the pipeline makes of the table, as a dense array."""
         with sklearn_nag.config_context(kernel="numpy"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             rows = model[0].transform(self.frame if frame is None else frame)

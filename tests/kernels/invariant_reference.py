@@ -1,8 +1,8 @@
 """The learners without a learning rate, from the papers' statements, in extended precision and from scratch.
 
-At each row, every sum is taken anew over all rows so far, and every pseudo-inverse by eigendecomposition, all in 40
-digits. No line is shared with the package. Rows have weight 1. Targets and features are taken as they are, except that
-frequent features are centred if ``centred``.
+Sums are updated row by row, and every pseudo-inverse is computed anew by eigendecomposition, in 25 to 40 digits. No
+line is shared with the package. Rows have weight 1. Targets and features are taken as they are, except that frequent
+features are centred if ``centred``.
 """
 
 import mpmath

@@ -1,7 +1,8 @@
 """Algorithms with regret bounds, as printed in their papers, over many sequences: the first axis of every array.
 
 They share no line with the package. ``X`` has shape (n_runs, n_rows, n_features), and ``y`` has shape (n_runs, n_rows).
-``gradient(p, y)`` is the derivative of the loss. The algorithms return predictions, in the shape of ``y``.
+``gradient(p, y)`` is the derivative of the loss. The algorithms return predictions, in the shape of ``y``, except
+`hedge`, which returns losses.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """Measured regret stays under the bound of each theorem, on a thousand sequences, after every row.
 
-``sequences`` are random or designed: in many units, with repeated rows and features, one feature at a time, with
+``sequences`` are random or designed: in many units, with repeated rows and features, sparse, with
 targets that contradict what was learnt. Comparators are small and large, in directions that could be learnt and in
 others. Learners of the package learn one sequence after another, so they take only every 23rd, of all kinds, unless
 ``EVERY_RULE`` is set.
@@ -93,7 +93,7 @@ def comparators(X, y, seed=1):
 
 
 def check(run, bound, us):
-    """The bound holds for all comparators, to rounding; and is not so loose that nothing could break it."""
+    """Assert that the bound holds for all comparators, up to rounding."""
     for u in us:
         regret, limit = run.regret(u), bound(run, u)
         assert limit.shape == regret.shape == run.y.shape

@@ -671,7 +671,7 @@ def test_prepared_tables_go_on_from_a_checkpoint_with_the_same_bits(tmp_path, rn
 
 
 class Seen(Centred):
-    """Notes in which thread and by which settings it learns, and how many rows the learner has learnt by then."""
+    """Notes in which thread and by which settings it learns, and the number of rows."""
 
     calls: list = []
 

@@ -17,7 +17,7 @@ from ..helpers import needs_numba
 
 pytestmark = needs_numba
 BOTH = {False, True}
-# The values of each constant that are compiled in any run. Where a family lacks one, its rules never have another.
+# The values of each constant that are compiled in any run.
 VALUES = {
     "nag": {
         "norm": {0, 1, 2, 3},

@@ -100,9 +100,10 @@ def run(
     ``w`` multiplies deviations from the mean, and predicts deviations from the mean of the targets (from 0 without an
     intercept). Predictions are clipped to the range of the earlier targets, widened by its own width.
 
-    With ``clip``, predictions are clipped to that range itself or to two numbers. The derivative is taken at the
-    prediction clipped to the same numbers, or to the range of the targets so far, that of the row included. That range
-    is widened by its width over the root of the weight of the earlier rows.
+    With ``clip``, predictions are clipped to the range of the earlier targets, with margins for targets that grow, or
+    to two numbers. The derivative is taken at the prediction clipped to the same numbers, or to the range of the
+    targets so far, that of the row included. That range is widened by its width over the root of the weight of the
+    earlier rows.
 
     With ``robust``, targets count as at most ``outlying`` deviations from the mean, in mean and deviation.
 

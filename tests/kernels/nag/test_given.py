@@ -74,7 +74,7 @@ def test_a_model_becomes_what_is_given(options, kernel):
 
 @pytest.mark.parametrize(("options", "kernel"), on_both(zip(RULES), 2))
 def test_a_fit_begins_at_what_is_given(options, kernel):
-    """Without steps it stays there, and its progressive loss is that of what was given."""
+    """Without steps it stays there; with them, one pass does not lose what was given."""
     X, y = DIABETES
     given = {"coef_init": SOLVED.coef_, "intercept_init": SOLVED.intercept_}
     eta0 = options.get("eta0", 1.0)

@@ -46,7 +46,7 @@ quick = pytest.mark.parametrize("kernel", ["auto"], indirect=True)
 
 
 def shares_of_rows(losses, unit, noise=0.0, row_weight=None):
-    """Fixed share by its printed form: weights themselves, no logarithms and no differences."""
+    """Fixed share in its printed form: the weights themselves, without differences of losses."""
     weights, shares, mean = np.full(losses.shape[1], 1.0 / losses.shape[1]), [], 0.0 if unit else 1.0
     logs = np.zeros(losses.shape[1])
     for t, loss in enumerate(losses, start=1):

@@ -79,7 +79,7 @@ def decide(model, X):
 
 
 class Transcription:
-    """sNAG by the printed formulas, from all rows so far at once, without lifts and running sums."""
+    """sNAG by the printed formulas, with scales from all rows so far at once, and without lifts."""
 
     def __init__(self, d, eta):
         self.eta, self.rows, self.weights, self.N = eta, np.empty((0, d)), np.empty(0), 0.0
@@ -231,7 +231,7 @@ def test_merged_models_count_all_rows(name):
 
 
 def test_a_row_costs_its_entries_and_no_more():
-    """Frequent columns are few, however many columns there are; rows of a model of 2^20 columns stay rows."""
+    """Frequent columns are few, however many columns there are."""
     rng = np.random.default_rng(0)
     indices = np.sort(rng.integers(1, 2**20, (50, 8)), axis=1)
     indices[:, 0] = 0
