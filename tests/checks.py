@@ -1,11 +1,12 @@
-"""scikit-learn's checks of which something depends on the rule that an estimator learns by."""
+"""scikit-learn's estimator checks, and which of them depend on the rule that an estimator learns by."""
 
 import os
 from contextlib import suppress
 
 import pytest
 
-# The others look at parameters, tags, documents, names and errors, or at what is done with rows before any are learnt.
+# The other checks look at parameters, tags, documentation, names and errors, or at what happens to rows before they are
+# learnt.
 OF_RULES = {
     "check_class_weight_classifiers",
     "check_classifiers_classes",
@@ -32,7 +33,7 @@ OF_RULES = {
     "check_sample_weights_shape",
 }
 
-# What no learner in one pass can meet, where scikit-learn has it.
+# Checks that no one-pass learner can pass, if scikit-learn has them.
 BY_ORDER = dict.fromkeys(
     [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")],
     "the result depends on the order of rows, as it does for scikit-learn's SGD estimators",
@@ -40,22 +41,22 @@ BY_ORDER = dict.fromkeys(
 
 
 def is_of_rules(check):
-    """Whether a check may fail by one rule and pass by others; all may where ``EVERY_RULE`` is in the environment."""
-    again = check.keywords.get("readonly_memmap") or check.keywords.get("X_dtype")  # what is given, in other ways
+    """Whether a check may fail for one rule and pass for others; all may if ``EVERY_RULE`` is in the environment."""
+    again = check.keywords.get("readonly_memmap") or check.keywords.get("X_dtype")  # the same with another input type
     return bool(os.environ.get("EVERY_RULE")) or not (again or check.func.__name__ not in OF_RULES)
 
 
 def of_rules(checks):
-    """What `parametrize_with_checks` returns, without the checks that the same class has passed by another rule."""
+    """The result of `parametrize_with_checks`, without checks that the same class has passed by another rule."""
     names, cases = checks.args
     return pytest.mark.parametrize(names, [case for case in cases if is_of_rules(case[1])], **checks.kwargs)
 
 
 def run_check(check, estimator, expected_to_fail):
-    """Run a check, which is expected to fail if its name is a key of ``expected_to_fail``, whose value tells why.
+    """Run a check. It is expected to fail if its name is a key of ``expected_to_fail``, whose value is the reason.
 
-    pytest is not shown where it fails, as `expected_failed_checks` of scikit-learn would: it takes longer to parse all
-    the sources of a traceback than to run the check.
+    Failures are hidden from pytest, unlike those of scikit-learn's `expected_failed_checks`. Parsing all the sources of
+    a traceback takes longer than running the check.
     """
     reason = expected_to_fail.get(check.func.__name__)
     if reason is None:

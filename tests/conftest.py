@@ -10,19 +10,19 @@ from sklearn_nag import config_context
 from . import shared_rules
 
 shared_rules.share()  # before any test imports `learn`
-collect_ignore = ["typing"]  # scripts for type checkers, which would train models wherever doctests are looked for
+collect_ignore = ["typing"]  # scripts for type checkers; a search for doctests would run them and train models
 
-threadpool_limits(1)  # there is a worker for each processor, and threads of BLAS would wait for one another
+threadpool_limits(1)  # there is one worker per processor, and threads of BLAS would wait for one another
 settings.register_profile("deterministic", derandomize=True, database=None)
 settings.load_profile("deterministic")
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection():
-    """Have no garbage looked for meanwhile, and less often later, and then not among what lasts to the end.
+    """Pause garbage collection during test collection; afterwards, collect less often and skip what lasts to the end.
 
-    Otherwise a tenth of the time goes into it, most of it while functions are compiled. And processes that are forked
-    do not copy what is not looked through.
+    Otherwise it takes a tenth of the time, mostly while functions are compiled. Besides, forked processes do not copy
+    memory that the collector does not visit.
     """
     gc.disable()
     try:
@@ -35,19 +35,19 @@ def pytest_collection():
 
 @pytest.fixture(autouse=True)
 def any_rule(request):
-    """Let tests that are marked so compile the rules that they ask for."""
+    """Let tests that are marked as ``any_rule`` compile the rules that they ask for."""
     shared_rules.any_rule = request.node.get_closest_marker("any_rule") is not None
 
 
 @pytest.fixture(autouse=True)
 def seeded():
-    """What is shuffled without a ``random_state`` is so in the same way in each run."""
+    """Seed NumPy's global generator, so that shuffling without a ``random_state`` is the same in each run."""
     np.random.seed(20130711)  # noqa: NPY002
 
 
 @pytest.fixture
 def in_numpy():
-    """Tests that compare bits of rules of which not all are shared learn all of them in NumPy."""
+    """Run a test in NumPy. It is for tests that compare bits between rules of which not all are shared."""
     with config_context(kernel="numpy"):
         yield
 

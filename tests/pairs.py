@@ -1,14 +1,14 @@
-"""Few combinations instead of all, for choices that have little to do with one another."""
+"""A few combinations instead of all, for choices that hardly affect one another."""
 
 import itertools
 import os
 
 
 def every_pair(*choices):
-    """Combinations in which each value of a choice meets each one of every other choice, always the same ones.
+    """Combinations in which each value of a choice meets each value of every other choice; always the same ones.
 
-    What must meet more than that stands together in one choice. All combinations where the environment has
-    ``EVERY_RULE``.
+    Values that need more combinations than that belong in one choice. With ``EVERY_RULE`` in the environment, all
+    combinations are returned.
     """
     choices = [list(values) for values in choices]
     if os.environ.get("EVERY_RULE"):

@@ -1,7 +1,7 @@
-"""Code in separate processes, each forked from one that has already imported what takes long.
+"""Run code in separate processes, each forked from one that has already imported the slow packages.
 
-These are NumPy, scikit-learn and Numba, which tests of processes are not about. This package is not imported before the
-fork, so it finds the environment of its own process.
+These are NumPy, scikit-learn and Numba, which are not what tests of processes are about. This package is imported only
+after the fork, so it finds the environment of its own process.
 """
 
 import atexit
@@ -14,8 +14,8 @@ from functools import cache
 from typing import NamedTuple
 
 SECONDS = 300  # that processes may take
-# Takes lines of JSON, with the environment, folder, arguments and code of each of the processes that run together;
-# answers with lines that have their exit codes and what they print.
+# It reads lines of JSON with the environment, folder, arguments and code of each of the processes that run together. It
+# answers with lines of their exit codes and output.
 SERVER = """
 import gc, importlib.util, json, os, sys
 import numpy, scipy.stats, sklearn.linear_model
@@ -74,7 +74,7 @@ class Ended(NamedTuple):
 
 @cache
 def server():
-    """The process from which others are forked; it ends with this one, and its sets have another order."""
+    """The process from which others are forked. It ends with this one, and its sets have another order."""
     hash_seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONHASHSEED": hash_seed}
     command = {"args": [sys.executable, "-c", SERVER], "env": environment, "text": True}
@@ -84,7 +84,7 @@ def server():
 
 
 def run_code(code, *arguments, n=1, returncode=0, **environment):
-    """Results of ``n`` processes that run the code at the same time, with ``environment`` added to theirs."""
+    """Results of ``n`` processes that run the code at the same time, with ``environment`` added to their own."""
     environment = {**os.environ, **environment}
     if hasattr(os, "fork"):
         pipes = server()

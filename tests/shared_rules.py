@@ -1,14 +1,14 @@
-"""The rules that tests learn with compiled code.
+"""The rules for which tests use compiled code.
 
-Each rule is compiled by itself: for dense rows, for dense rows with rare columns, for sparse rows, and for each type of
+Each rule is compiled separately for dense rows, for dense rows with rare columns, for sparse rows, and for each type of
 numbers. Each of these takes one to three seconds. A row then takes a microsecond, compared with some seventy in NumPy.
 Tests therefore use compiled code for the rules of `MODELS` and `NAG_RULES`, which are compiled in any run, and NumPy
 for others. Tests that ask for compiled code of another rule are skipped, unless they are marked as ``any_rule``, like
 those that compare the kernels over the parameters of a family. With ``EVERY_RULE`` in the environment, all rules are
 compiled.
 
-`kernels.compiled.test_constants` compares each of `MODELS` with the same in NumPy, and has a table of what must be
-among them; `kernels.nag.test_numba_rows` does so for `NAG_RULES`.
+`kernels.compiled.test_constants` compares each of `MODELS` with the same model in NumPy, and has a table of what
+`MODELS` must contain. `kernels.nag.test_numba_rows` compares the rules of `NAG_RULES`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from sklearn_nag.losses import Log, SquaredError
 DENSE, SPARSE = ("dense", "float64"), ("sparse", "float64")
 BOTH = (DENSE, SPARSE)
 ALL = (DENSE, SPARSE, ("dense", "float32"), ("sparse", "float64 by int64"))
-# Models by their rules, how many classes they tell apart, and by which rows these are compiled.
+# Models, which stand for their rules, with the number of classes and the kinds of rows for which they are compiled.
 MODELS = [
     (NAGClassifier(), 2, ALL),
     (NAGClassifier(), 3, BOTH),
@@ -53,7 +53,7 @@ MODELS = [
     (NAGRegressor(half_life=10.0), None, BOTH),
     (NAGRegressor("poisson"), None, (DENSE,)),
     (NAGClassifier(normalization="max"), 2, (DENSE,)),
-    (NAGClassifier(normalization="rms"), 2, (DENSE,)),  # as processes of the README compile it
+    (NAGClassifier(normalization="rms"), 2, (DENSE,)),  # processes of the README compile this rule
     (NAGClassifier(penalty="l1"), 2, BOTH),
     (NAGRegressor(constraint=WeightedL1Ball(0.4), normalization=None, average=False), None, (DENSE,)),
     (NAGRegressor(constraint=Box(-0.5, 0.5), centering=False), None, (DENSE,)),
@@ -79,25 +79,26 @@ MODELS = [
     (FTRLRegressor("poisson"), None, (DENSE,)),
     (FTRLRegressor(normalization="auto", half_life=10.0), None, (DENSE,)),
     (FTRLRegressor(constraint=Simplex(0.4), normalization="rms", regularizer="l2"), None, (DENSE,)),
-    # Sparse rows are not centred, and where a constraint holds all columns they are learnt as dense ones.
+    # Sparse rows are not centred. If a constraint applies to all columns at once, they are learnt as dense rows.
     (FTRLRegressor(constraint=Simplex(0.4), normalization="rms", regularizer="l2", centering=False), None, (DENSE,)),
     (FTRLRegressor(constraint=Box(-0.5, 0.5), centering=False), None, (SPARSE,)),
 ]
-# Rules of the NAG family with what these lack: normalization and whether it is adaptive; parameters; what else it does.
+# Rules of the NAG family with options that `MODELS` lacks: normalization and whether the rule is adaptive; parameters;
+# other options that are on.
 NAG_RULES = [
     (("max", True), {}, ()),
     (("max", False), {"average_from": 0.0, "l1": 0.01, "l2": 0.01}, ("importance_aware",)),
     (("rms", False), {"power_t": 0.5}, ("target_unit",)),
     ((None, True), {"l1": 0.01, "l2": 0.02}, ("centred",)),
     ((None, False), {"l2": 0.01}, ()),
-    (("auto", True), {"average_from": 20.0}, ("centred", "importance_aware", "damped")),  # as `NAGClassifier` has it
+    (("auto", True), {"average_from": 20.0}, ("centred", "importance_aware", "damped")),  # as in `NAGClassifier`
 ]
 
 
 def row_kind(X, rule):
-    """Dense or sparse, and of which numbers; indices of 64 bits count as numbers of their own.
+    """Whether rows are dense or sparse, and their type of numbers. Indices of 64 bits count as another type.
 
-    By rules that are not lazy sparse rows are learnt as dense ones.
+    Rules that are not lazy learn sparse rows as dense ones.
     """
     if isinstance(X, np.ndarray) or not rule.lazy:
         return "dense", X.dtype.name
@@ -105,7 +106,7 @@ def row_kind(X, rule):
 
 
 def variant(constants, kind):
-    """What is compiled for constants and a kind of rows: sparse ones of one output are learnt as of several."""
+    """What is compiled for constants and a kind of rows. Sparse rows of one output use the code for several."""
     family, constants = constants
     if kind[0] == "sparse" and hasattr(constants, "has_one_head"):
         constants = constants._replace(has_one_head=False)
@@ -113,11 +114,11 @@ def variant(constants, kind):
 
 
 def compiled_for(state, loss):
-    """The constants for which code is compiled to learn rows, one set for each of the models that a state may hold."""
+    """The constants for which code is compiled to learn rows, one set for each model that a state may hold."""
     rule = state.rule
     package = rule.family.package
     if not package.startswith(kernels.__name__):
-        return None  # a test has made the family, and is there to compile it
+        return None  # a test has made the family in order to compile it
     rows = importlib.import_module(f"{package}.numba_rows")
     rules = rules_of(rule) if isinstance(rule, kernels.nag.MixedRule) else (rule,)
     return {(package.rsplit(".", 1)[-1], rows.compiled_constants(one, type(loss))) for one in rules}
@@ -125,7 +126,7 @@ def compiled_for(state, loss):
 
 @functools.cache
 def shared():
-    """For what code is compiled in any run: constants, and kinds of rows."""
+    """The constants and kinds of rows for which code is compiled in any run."""
     found = set()
     for model, n_classes, kinds in MODELS:
         found |= {variant(constants, kind) for kind in kinds for constants in constants_of(model, n_classes, kind)}
@@ -138,7 +139,7 @@ def shared():
 
 
 def constants_of(model, n_classes, kind):
-    """For what code would be compiled for a model that learns rows of a kind, of some classes or of a target."""
+    """The constants for which code would be compiled if a model learnt such rows, with classes or a target."""
     noted = set()
 
     def note(state, loss, *args, **options):
@@ -156,15 +157,15 @@ def constants_of(model, n_classes, kind):
 
 
 LEARN = kernels.learn
-any_rule = False  # whether the test that runs compiles the rules that it asks for
+any_rule = False  # whether the current test may compile the rules that it asks for
 
 
 @functools.wraps(LEARN)
 def learn(state, loss, X, *args, latest=False, **options):
-    """Like `kernels.learn`, with compiled code if that is shared."""
+    """Like `kernels.learn`, with compiled code only if it is shared."""
     if (
         latest or isinstance(state, kernels.PlacedState) or not runs_compiled(loss)
-    ):  # it calls itself again, or is NumPy's
+    ):  # such calls come back here, or run in NumPy
         return LEARN(state, loss, X, *args, latest=latest, **options)
     constants = compiled_for(state, loss)
     if constants is None or all(variant(each, row_kind(X, state.rule)) in shared() for each in constants):
@@ -178,6 +179,6 @@ def learn(state, loss, X, *args, latest=False, **options):
 
 
 def share():
-    """Let tests learn with compiled code only if that is shared, unless the environment has ``EVERY_RULE``."""
+    """Restrict tests to compiled code that is shared, unless the environment has ``EVERY_RULE``."""
     if not os.environ.get("EVERY_RULE"):
         kernels.learn = learn

@@ -1,4 +1,4 @@
-"""Who imports whom: no import runs upwards or in a circle; and whether files are where they are looked for."""
+"""Imports go neither upwards nor in circles, and files are where they are expected."""
 
 import ast
 import importlib
@@ -16,11 +16,11 @@ import benchmarks
 ROOT = Path(__file__).parents[1]
 PACKAGE = "sklearn_nag"
 
-# A family is a folder of the kernels with rows in NumPy; whoever adds one has nothing to add here.
+# A family is a folder of the kernels that has rows in NumPy, so a new family needs no entry here.
 FAMILIES = {f"kernels.{rows.parent.name}" for rows in (ROOT / PACKAGE / "kernels").glob("*/numpy_rows.py")}
 
-# The layers of docs/architecture.rst, here called floors, from the bottom. A room, which is a folder or a file, may
-# import itself and the floors below it, so rooms of one floor do not know one another.
+# The layers of docs/architecture.rst, here called floors, from the bottom up. A room is a folder or a file. It may
+# import itself and the floors below it, but not other rooms of its floor.
 FLOORS = [
     {"_beside", "_decorators", "_extras", "constraints", "losses"},
     {"kernels.state"},
@@ -30,7 +30,7 @@ FLOORS = [
     {"kernels"},
     {"uncertainty"},
     {"estimators._calls", "estimators._parameters"},
-    {"estimators._validation"},  # checks, which transformers make as estimators do, and so the next two
+    {"estimators._validation"},  # checks, which transformers also use; so too the next two floors
     {"estimators._labels"},
     {"estimators._saved"},
     {"estimators", "preprocessing"},
@@ -44,7 +44,7 @@ FLOORS = [
 ]
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 
-# Tests of the package as a whole, of its documentation, of benchmarks, or of what several files do together.
+# Tests of the package as a whole, of its documentation, of benchmarks, or of several files together.
 TESTS_OF_NO_FILE = {
     "test_number_of_passes",
     "test_adding_a_family",
@@ -93,7 +93,7 @@ MODULES = read_modules()
 
 @cache
 def names_imported(name):
-    """What any import statement of a file names, wherever it stands: in full, ``a.b.c`` for ``from a.b import c``."""
+    """Full names of everything that a file imports, wherever the statement is: ``a.b.c`` for ``from a.b import c``."""
     module, found = MODULES[name], []
     parts = [PACKAGE, *filter(None, name.split("."))]
     package = parts if module.is_package else parts[:-1]
@@ -108,7 +108,7 @@ def names_imported(name):
 
 
 def imported_modules(module):
-    """The files of this package that a file imports, with a package's ``__init__`` only for names defined there."""
+    """The files of this package that a file imports; a package's ``__init__`` only for names defined there."""
     for name in names_imported(module.name):
         top, _, rest = name.partition(".")
         if top == PACKAGE:
@@ -116,7 +116,7 @@ def imported_modules(module):
 
 
 def room_of(module):
-    """The longest beginning of a module's name that has a floor."""
+    """The longest prefix of a module's name that has a floor."""
     name = module
     while name not in FLOOR_OF and "." in name:
         name = name.rpartition(".")[0]
@@ -190,7 +190,7 @@ def test_documentation_names_files_that_exist():
 
 @pytest.mark.parametrize("name", [found.name for found in pkgutil.walk_packages(benchmarks.__path__, "benchmarks.")])
 def test_benchmarks_find_what_they_import(name):
-    """And what they compile by hand, of which steps may come to read more."""
+    """Benchmarks find what they import, and constants that the steps they compile by hand may come to read."""
     try:
         importlib.import_module(name)
     except ImportError as error:

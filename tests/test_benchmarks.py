@@ -1,4 +1,4 @@
-"""Scripts of benchmarks: their options, and what they say before they measure anything."""
+"""Benchmark scripts: their options, and what they print before they measure anything."""
 
 import csv
 import importlib
@@ -25,7 +25,7 @@ PAGE = (FOLDER.parent / "docs" / "reproduce.rst").read_text(encoding="utf-8")
 
 
 def script(name):
-    """Its module; skips the test where that needs packages that are not there."""
+    """Import a script; skip the test if a package that it needs is missing."""
     try:
         return importlib.import_module(f"benchmarks.{name}")
     except ImportError as error:
@@ -36,7 +36,7 @@ def script(name):
 
 @pytest.fixture
 def call(capsys, monkeypatch):
-    """Call a script with options that end it at once: its status, and what it says."""
+    """A function that calls a script with options that end it at once, and returns its status and output."""
 
     def run(name, *options):
         module = script(name)
@@ -51,7 +51,7 @@ def call(capsys, monkeypatch):
 
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_options_of_scripts(call, tmp_path, name):
-    """They know their options, refuse what they cannot write to at once, and the page says which have no --quick."""
+    """Scripts know their options and refuse output that they cannot write; the page says which lack --quick."""
     code, said = call(name, "--help")
     assert code == 0
     code, _ = call(name, "--nonsense")
@@ -85,7 +85,7 @@ def test_what_an_old_checkout_has_not_is_left_out(monkeypatch):
     monkeypatch.delattr(sklearn_nag, "ScaleInvariantClassifier")
     works = dict(script("turns").works(1))
     assert "one dense row by predict" in works
-    with pytest.raises(AttributeError):  # which `serve` takes for what is not there yet
+    with pytest.raises(AttributeError):  # `serve` takes this to mean that something does not exist yet
         works["200 words, no learning rate"]()
 
 
@@ -108,7 +108,7 @@ def test_files_that_are_missing_are_named_and_left_out(capsys, tmp_path, is_give
     sets |= {"MSD": data.msd_subset, "Reuters": data.reuters, "bike": script("counts").bike}
     sets |= {name: script(name).electricity for name in ("averages", "drift")} | script("frames").TABLES
     sets |= {"demand": script("intervals").demand, "film": script("passes").LOADED["film counts"]}
-    if is_given:  # else the folder of scikit-learn's data is looked into
+    if is_given:  # otherwise, scikit-learn's data folder is searched
         sets |= {**data.FILES, **data.SPARSE}
     assert not list(load_each(sets, folder))
     assert re.findall("^(.*) is left out: .", capsys.readouterr().out, re.MULTILINE) == list(sets)

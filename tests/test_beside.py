@@ -1,4 +1,4 @@
-"""What is known of objects beside them goes with them, and no signal can come between."""
+"""What is known about an object is removed with the object, and no signal handler can run in between."""
 
 import gc
 import pickle
@@ -31,10 +31,10 @@ def test_values_are_those_of_objects_and_of_no_copies():
 
 def test_entries_go_with_their_objects_without_a_line_of_python():
     table, values, ran = Beside(), [Thing(), Thing()], []
-    gc.collect()  # of garbage that others have left
+    gc.collect()  # garbage that other tests have left
     for i in range(2):
         thing = Thing()
-        thing.itself = thing if i else None  # which dies when garbage is collected
+        thing.itself = thing if i else None  # a cycle, which dies only when garbage is collected
         table[thing] = values[i]
         del thing
         sys.setprofile(lambda frame, event, argument: ran.append((event, Path(frame.f_code.co_filename).name)))

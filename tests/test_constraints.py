@@ -1,4 +1,4 @@
-"""The nearest points of sets, against a solver that knows nothing of them, and by what makes a point the nearest."""
+"""Nearest points of sets, compared with a solver that does not know the sets, and checked by the definition."""
 
 import itertools
 import pickle
@@ -15,7 +15,7 @@ SETS = [L2Ball, WeightedL1Ball, Simplex]
 
 
 def cases(seed, n=1000):
-    """Points, metrics and radii: of all sizes, with ties, zeros, single coordinates, and points that are in the set."""
+    """Points, metrics and radii of all sizes, with ties, zeros, single coordinates, and points that are in the set."""
     rng = np.random.default_rng(seed)
     for i in range(n):
         d = int(rng.integers(1, 9))
@@ -37,12 +37,12 @@ def cases(seed, n=1000):
 
 
 def by_active_sets(kind, v, a, radius):
-    """The nearest point by trying all sets of coordinates that are not 0: quadratic programs without inequalities."""
+    """The nearest point by trying all sets of nonzero coordinates, each a quadratic program without inequalities."""
     sign = np.where(v < 0, -1.0, 1.0) if kind is WeightedL1Ball else np.ones(v.size)
     if kind is WeightedL1Ball and np.abs(v).sum() <= radius:
         return v
     some = np.array(list(itertools.product([0.0, 1.0], repeat=v.size)))[1:]
-    # min sum a (u - v)^2 with sum sign u = radius, over some coordinates: by one multiplier for each set of these
+    # minimise sum a (u - v)^2 with sum sign u = radius over some coordinates: one multiplier for each set of these
     multiplier = (radius - some @ (sign * v)) / (some @ (1.0 / a))
     u = some * (v + multiplier[:, None] * sign / a)
     cost = (a * (u - v) ** 2).sum(axis=1)
@@ -51,7 +51,7 @@ def by_active_sets(kind, v, a, radius):
 
 
 def by_scipy(kind, v, a, radius):
-    """The nearest point by the root of one equation, for the multiplier of the constraint, by a solver of SciPy."""
+    """The nearest point from the constraint's multiplier, which is the root of one equation that SciPy solves."""
     if kind is L2Ball:
         if np.linalg.norm(v) <= radius:
             return v
@@ -80,12 +80,12 @@ def test_against_solvers(kind, solve):
 
 @pytest.mark.parametrize("kind", SETS)
 def test_no_other_point_of_the_set_is_nearer(kind):
-    """In many dimensions: the way to any other point is uphill."""
+    """In many dimensions, the way to any other point of the set is uphill."""
     rng = np.random.default_rng(0)
     for d in (1, 50, 3000):
         v, a = rng.standard_cauchy(d), 10.0 ** rng.uniform(-3, 3, d)
         u = kind(2.0).project(v, a)
-        slope = a * (u - v)  # to be orthogonal to the face that u lies on
+        slope = a * (u - v)  # must be orthogonal to the face on which u lies
         least = {
             L2Ball: -2.0 * np.linalg.norm(slope),
             WeightedL1Ball: -2.0 * np.abs(slope).max(),
@@ -98,7 +98,7 @@ def test_no_other_point_of_the_set_is_nearer(kind):
 
 
 def by_fractions(kind, v, a, radius):
-    """The nearest point without any rounding."""
+    """The nearest point in exact arithmetic."""
     size, a = [Fraction(abs(x) if kind is WeightedL1Ball else x) for x in v], [Fraction(x) for x in a]
     total, inverses, level = -Fraction(radius), 0, None
     if kind is WeightedL1Ball and sum(size) <= radius:
@@ -112,23 +112,23 @@ def by_fractions(kind, v, a, radius):
 
 
 def squared_distance(v, a, point):
-    """In the metric, without any rounding."""
+    """The squared distance in the metric, in exact arithmetic."""
     return sum(Fraction(c) * (Fraction(y) - Fraction(x)) ** 2 for x, y, c in zip(v, point, a))
 
 
 def size_of(point):
-    """Sum of the coordinates, without any rounding."""
+    """The sum of the absolute coordinates, in exact arithmetic."""
     return sum(abs(Fraction(x)) for x in point)
 
 
 @cache
 def far_away(kind):
-    """Points, metrics and radii, of all sizes, each with the nearest point, its size, and how far it is."""
+    """Points, metrics and radii of all sizes, each with the nearest point, its size and its squared distance."""
     rng, found = np.random.default_rng(0), []
     for i in range(1000):
         d = int(rng.integers(1, 9))
         v, radius = rng.normal(size=d) * 10.0 ** rng.uniform(-20, 20, d), 10.0 ** rng.uniform(-100, 20)
-        if i % 3 == 0:  # ties, and what is nearly one
+        if i % 3 == 0:  # ties and near ties
             v = abs(v[0]) * (1.0 + rng.integers(-3, 4, d) * 2.0**-52)
         a = np.ones(d) if i % 2 else 10.0 ** rng.uniform(-1, 1, d) ** (1 + i % 4)
         best = by_fractions(kind, v, a, radius)
@@ -164,7 +164,10 @@ def test_points_inside_stay_bit_for_bit_however_large_the_radius(kind):
 @pytest.mark.parametrize("project", [plain, compiled])
 @pytest.mark.parametrize("kind", [WeightedL1Ball, Simplex])
 def test_points_far_away_leave_the_radius_its_digits(kind, project):
-    """However far: against fractions, by the sum, and by the distance, which no rounding of the point can hide."""
+    """Projections of points at any distance agree with exact fractions in their sum and their distance.
+
+    No rounding of the point can hide an error in the distance.
+    """
     for v, a, expected in [
         ([1e16, 5.0], [1.0, 1.0], [1.0, 0.0]),
         ([1e16, 1e16], [1.0, 1.0], [0.5, 0.5]),
@@ -256,7 +259,7 @@ def test_what_project_takes_is_left_as_it_is():
 def test_zeros_have_no_sign_and_bounds_cannot_be_written_to():
     for some in (WeightedL1Ball(1.0), Box(-1.0, 1.0), Box([-1.0, 0.0], 0.0)):
         assert not np.signbit(some.project([-3.0, -0.0])[1])
-    box = Box([-1.0, 0.0], np.ones(2))  # by which rules are looked up
+    box = Box([-1.0, 0.0], np.ones(2))  # rules are looked up by this box
     for bounds in (box.low, box.high):
         with pytest.raises(ValueError, match="read-only"):
             bounds[0] = 0.0

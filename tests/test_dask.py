@@ -1,4 +1,4 @@
-"""Training on Dask is training by shards, whoever works, and whoever dies."""
+"""Training on Dask gives the result of training by shards, whichever worker does the work and whichever dies."""
 
 import multiprocessing
 import os
@@ -37,7 +37,7 @@ da = pytest.importorskip("dask.array")
 db = pytest.importorskip("dask.bag")
 distributed = pytest.importorskip("distributed")
 
-pytestmark = [pytest.mark.filterwarnings("ignore")]  # warnings of Dask's own start and end
+pytestmark = [pytest.mark.filterwarnings("ignore")]  # warnings when Dask starts and ends
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(1300, 4)) * [1.0, 100.0, 1e-3, 5.0]
@@ -47,7 +47,7 @@ NOISE = RNG.normal(size=1300)
 
 
 def by_hand(estimator, X, y, n_shards, rounds, size=100, **options):
-    """The first partitions by one model, then `shard_fit`'s rounds over the others, in plain Python."""
+    """Learn the first partitions in one model, then run `shard_fit`'s rounds over the others, in plain Python."""
     parts = [(X[i : i + size], y[i : i + size], None) for i in range(0, len(y), size)]
     first, pieces = plan(len(parts), n_shards, rounds)
     pair = learn_first(first_pair(estimator), parts[:first], options.get("classes"))
@@ -107,7 +107,7 @@ def test_intervals_and_probabilities_come_from_all_shards():
     assert log_loss(Y[half], clf.predict_proba(X[half])) < 1.05 * log_loss(Y[half], alone.predict_proba(X[half]))
     sets = clf.predict_set(X[half], 0.9)
     assert 0.82 < sets[np.arange(300), Y[half]].mean() < 0.98
-    assert min(reg._evidence.rows, clf._evidence.rows) > 900  # all but those that wait for a step
+    assert min(reg._evidence.rows, clf._evidence.rows) > 900  # all rows except those that wait for a step
 
 
 def test_it_is_shard_fit_but_for_the_first_partition():
@@ -188,20 +188,20 @@ def test_partitions_without_rows(estimator, empty):
     assert model.t_ == n
     assert model.get_params() == estimator.get_params()
     np.testing.assert_allclose(model.mean_, X[:n].mean(axis=0), rtol=1e-6)
-    merge([model, clone(estimator).partial_fit(X, Y, classes=[0, 1])])  # they learn by the same rule
+    merge([model, clone(estimator).partial_fit(X, Y, classes=[0, 1])])  # both learn by the same rule
     if n > 500:
         assert model.score(X, Y) > 0.9 * clone(estimator).partial_fit(X[:n], Y[:n], classes=[0, 1]).score(X, Y)
 
 
 def table():
-    """A data frame of pandas, with targets and weights."""
+    """A data frame of pandas with features, targets and weights."""
     return pytest.importorskip("pandas").DataFrame({**dict(zip("abcd", X.T)), "y": Y, "z": Z, "w": 1.0 + Y})
 
 
 @pytest.mark.parametrize("by_name", [True, False])
 @pytest.mark.parametrize("kind", ["shuffled", "sampled", "filtered", "parquet"])
 def test_features_and_targets_come_from_the_same_rows(kind, by_name, tmp_path):
-    """Also where rows come by chance, or where Dask would read features and targets in other partitions."""
+    """Features and targets keep their rows, even if these are random, or if Dask would read other partitions."""
     dd = pytest.importorskip("dask.dataframe", exc_type=ImportError)
     frame = dd.from_pandas(table(), npartitions=5)
     if kind == "shuffled":
@@ -227,7 +227,7 @@ def test_arrays_that_come_by_chance():
 
 
 def test_labels_of_columns():
-    """One for the weights and none for the targets, several targets, and some that are not there."""
+    """Columns can be named for the weights alone or for several targets. Names that do not exist are errors."""
     dd = pytest.importorskip("dask.dataframe", exc_type=ImportError)
     frame = dd.from_pandas(table(), npartitions=5)
     one = fit(NAGRegressor(), frame[[*"abcd", "w"]], frame["z"], sample_weight="w")
@@ -241,7 +241,7 @@ def test_labels_of_columns():
 
 
 def batches_from(starts):
-    """A partition that yields its batches once, read into the same memory."""
+    """A partition that yields its batches once, all read into the same memory."""
     rows, targets = np.empty((25, 4)), np.empty(25, int)
     for i in starts:
         for j in range(i, i + 100, 25):
@@ -250,12 +250,12 @@ def batches_from(starts):
 
 
 def fresh(start):
-    """The same, each in memory of its own, as Dask itself makes a list of them."""
+    """The same batches, each in its own memory, because Dask itself makes a list of them."""
     return ((rows.copy(), targets.copy()) for rows, targets in batches_from([start]))
 
 
 class Again:
-    """A partition that makes its batches whenever it is iterated over, one at a time."""
+    """A partition that makes its batches anew, one at a time, each time it is iterated over."""
 
     def __init__(self, start):
         self.start = start
@@ -278,7 +278,7 @@ def test_partitions_that_yield_their_batches_once(n_shards, scheduler):
         for bag in (once, again, mapped):
             np.testing.assert_array_equal(bits(fit(NAGClassifier(), bag, **options)), bits(expected))
     assert expected.t_ == 1300
-    assert isinstance(dask.compute(_partitions(again, None, None)[0])[0], Again)  # which is not kept in memory
+    assert isinstance(dask.compute(_partitions(again, None, None)[0])[0], Again)  # its batches are not kept in memory
 
 
 def test_bags_of_sparse_rows():
@@ -306,19 +306,19 @@ def test_threads_learn_by_the_kernel_that_is_chosen():
 
 
 def slow_part(i, name):
-    """A partition that takes its time, says which process made it, and yields its batch once."""
+    """A partition that takes its time, records which process made it, and yields its batch once."""
     time.sleep(0.1)
     with open(f"{name}/{i}-{os.getpid()}-{time.monotonic_ns()}", "w"):
         yield X[i : i + 100], Y[i : i + 100]
 
 
 def test_a_cluster_that_loses_a_worker(tmp_path):
-    """A worker is killed while it works; what it had is made again, and no bit changes."""
+    """If a worker is killed while it works, its results are made again, and no bit changes."""
     bag = db.from_delayed([dask.delayed(slow_part, pure=False)(i, str(tmp_path)) for i in range(0, 1300, 100)])
     options = {"classes": [0, 1], "n_shards": 4, "rounds": 3}
     expected = by_hand(NAGClassifier(), X, Y, 4, 3, classes=[0, 1])
     local = {"n_workers": 2, "threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": None}
-    # What workers begin with is imported once, where they can be forked from a process that has it.
+    # Modules that workers start with are imported only once if workers can be forked from a process that has them.
     way = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
     with (
         dask.config.set({"scheduler": None, "distributed.worker.multiprocessing-method": way}),
@@ -343,7 +343,7 @@ def test_a_cluster_that_loses_a_worker(tmp_path):
 
 
 def test_a_grid_search_on_a_cluster():
-    """Joblib sends fits to Dask by itself; scores are those of the fits at home."""
+    """Joblib sends fits to Dask by itself, and the scores are those of local fits."""
     search = GridSearchCV(NAGClassifier(max_iter=2, tol=None, random_state=0), {"eta0": [0.25, 1.0]}, cv=2)
     expected = clone(search).fit(X, Y)
     cluster = distributed.LocalCluster(

@@ -1,4 +1,4 @@
-"""Public docstrings are what numpydoc calls valid, by the checks named in setup.cfg."""
+"""Public docstrings pass numpydoc's validation, with the checks chosen in setup.cfg."""
 
 import configparser
 import inspect

@@ -1,4 +1,4 @@
-"""The campaign of faults finds what is broken on purpose, and makes it small."""
+"""The campaign of faults finds defects made on purpose, and reduces the cases that show them."""
 
 import itertools
 import os
@@ -35,16 +35,16 @@ LEARN, CHECK_WEIGHTS = kernels.learn, _online.check_weights
 
 @pytest.fixture(autouse=True)
 def without_numba(monkeypatch):
-    """Cases on the NumPy kernel alone, as nothing needs to be compiled for them."""
+    """Run cases on the NumPy kernel alone, so that nothing needs to be compiled."""
     monkeypatch.setattr(cases, "HAVE_NUMBA", False)
 
 
 def campaign(name, n_cases=40, says=None, most=9, seed=3, small=False):
-    """Try some cases of a promise until the reproducer of one that is broken has the words; give the reproducer.
+    """Try cases of a promise until the reproducer of a broken one matches ``says``; return the last reproducer.
 
-    Without words, no case may be broken. A campaign that goes on after what was looked for finds nothing more. The
-    ``seed`` is one by which what is looked for comes soon. Cases are made ``small`` where a test looks at what is left
-    of them.
+    If ``says`` is None, no case may be broken. The campaign ends at the match, because going on would find nothing
+    more. The ``seed`` is one with which the match comes soon. Cases are made ``small`` if the test looks at what is
+    left of them.
     """
     shown = []
 
@@ -57,7 +57,7 @@ def campaign(name, n_cases=40, says=None, most=9, seed=3, small=False):
     with pytest.MonkeyPatch.context() as patch, suppress(Found):
         patch.setitem(promises.PROMISES, name, replace(promises.PROMISES[name], every=1))
         if says is not None:
-            patch.setattr(promises, "MOVES", 4)  # no defect here is one of last digits
+            patch.setattr(promises, "MOVES", 4)  # no defect here is only in the last digits
         if not small:
             patch.setattr(files, "SHRINK_SECONDS", 0.0)
         table = tool.campaign(
@@ -71,11 +71,11 @@ def campaign(name, n_cases=40, says=None, most=9, seed=3, small=False):
 
 
 class Found(Exception):
-    """A campaign has found what was looked for."""
+    """A campaign has found what the test looks for."""
 
 
 def test_processes_share_the_cases():
-    table = tool.by_processes(2, 3, n_cases=43, names=["weights_are_within_bounds"])  # of which one has 40
+    table = tool.by_processes(2, 3, n_cases=43, names=["weights_are_within_bounds"])  # one process tries 40 of them
     assert table["weights_are_within_bounds"][:2] == [43, 0]
 
 
@@ -100,7 +100,7 @@ def first_broken_table(holds):
 
 @HAVE_TABLES
 def test_means_that_depend_on_batches(monkeypatch):
-    """By sums of batches added up, not of rows, which differ in rounding alone."""
+    """The means add up sums of batches instead of rows, so they differ by rounding alone."""
     Means = _imputer.Means
     learn = Means.learn_and_fill
 
@@ -163,11 +163,11 @@ def test_a_case_as_python_is_the_case():
         assert promises.image(scope["model"]) == promises.image(model)
 
 
-# -- each promise against what breaks it
+# -- each promise and the defects that break it
 
 
 def learning(monkeypatch, change):
-    """Make the kernel do ``change(state, X, weight)`` whenever it has learnt."""
+    """Make the kernel call ``change(state, X, weight)`` whenever it has learnt."""
 
     def learn(state, loss, X, y, sample_weight=None, **options):
         LEARN(state, loss, X, y, sample_weight, **options)
@@ -245,7 +245,7 @@ def test_an_order_that_matters(monkeypatch):
 
     learning(monkeypatch, change)
     shown = campaign("storage_does_not_matter", says="models of C and F differ", small=True)
-    assert rows_of(shown)[0].size <= 4  # as smaller ones lie in both orders
+    assert rows_of(shown)[0].size <= 4  # smaller arrays are contiguous in both orders
 
 
 def test_columns_that_get_the_place_of_others(monkeypatch):
@@ -280,7 +280,7 @@ def test_kernels_that_differ_for_one_parameter(monkeypatch):
             state.columns.weight *= 1.01
 
     def learn(state, loss, X, y, sample_weight=None, **options):
-        with sklearn_nag.config_context(kernel="numpy"):  # the same for both, but for what is broken
+        with sklearn_nag.config_context(kernel="numpy"):  # the same for both, except for the defect
             LEARN(state, loss, X, y, sample_weight, **options)
         change(state, X, sample_weight)
 
@@ -393,7 +393,7 @@ def test_a_thread_that_is_waited_for(monkeypatch):
 )
 def test_a_kill_that_leaves_something(place, name, message, monkeypatch):
     monkeypatch.setattr(place, name, lambda path, *more, **options: path)
-    monkeypatch.setattr(_whole.os, "fsync", lambda file: time.sleep(0.005))  # so that kills come while it is written
+    monkeypatch.setattr(_whole.os, "fsync", lambda file: time.sleep(0.005))  # so that kills come during the write
     campaign("killed_writers_leave_nothing", 4, message)
 
 
@@ -488,7 +488,7 @@ def test_a_parameter_that_is_not_named(monkeypatch):
 
 
 def test_a_parameter_that_is_too_large(monkeypatch):
-    monkeypatch.setattr(_parameters, "as_float", lambda value: value)  # as Python compares them
+    monkeypatch.setattr(_parameters, "as_float", lambda value: value)  # so that it is compared as it is
     campaign("absurd_parameters_are_named", 12, "raises OverflowError: ")
 
 
@@ -503,7 +503,7 @@ def test_a_guise_that_teaches_something_else(monkeypatch):
     campaign("guises_of_arrays", 2, "guises")
 
 
-# -- the parts of it
+# -- the parts of a campaign
 
 
 def test_the_table_has_what_was_tried_and_what_was_broken(monkeypatch):

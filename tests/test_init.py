@@ -15,7 +15,7 @@ PARTS = {
 
 @pytest.mark.parametrize("part", sorted(PARTS))
 def test_parts_are_loaded_when_they_are_used(part, monkeypatch):
-    monkeypatch.delattr(sklearn_nag, part, raising=False)  # as it is before the first use
+    monkeypatch.delattr(sklearn_nag, part, raising=False)  # as before the first use
     assert getattr(sklearn_nag, part) is sys.modules[f"sklearn_nag.{part}"]
 
 

@@ -1,4 +1,4 @@
-"""Every loss by itself: its derivative, the bound of this, its importance-aware move, and the unit of its target."""
+"""Each loss on its own: its derivative and the bound of that, its importance-aware move, and its target's unit."""
 
 import math
 
@@ -53,7 +53,7 @@ def test_no_prediction_and_no_time_is_too_far(name):
         assert not np.isnan(loss.value(p, y)).any()
         assert not np.isnan(loss.gradient(p, y)).any()
     if loss.move is not None:
-        moves = loss.move(-y, y, 1e120), loss.move(-y, y, np.inf), loss.move(y, y, 1.0, 0.0)  # without a unit, too
+        moves = loss.move(-y, y, 1e120), loss.move(-y, y, np.inf), loss.move(y, y, 1.0, 0.0)  # also without a unit
         assert np.isfinite(moves).all()
         assert (moves[0] * y >= 1.0).all()
 
@@ -90,7 +90,7 @@ def test_degree_is_how_a_loss_grows_with_the_unit_of_the_target(rng, name):
 
 @pytest.mark.parametrize("name", CAREFUL)
 def test_moves_solve_the_differential_equation(name, rng):
-    """``dp/da = -gradient``, by the method of Runge and Kutta."""
+    """Moves solve ``dp/da = -gradient``, according to the Runge-Kutta method."""
     loss, steps = LOSSES[name](), 4000
     p, y, unit = (each[:200] for each in predictions_and_targets(rng, name))
     a = 10.0 ** rng.uniform(-4, 1, p.size)
@@ -101,7 +101,7 @@ def test_moves_solve_the_differential_equation(name, rng):
         k3 = -loss.gradient(q + h / 2 * k2, y, unit)
         k4 = -loss.gradient(q + h * k3, y, unit)
         q = q + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
-    tolerance = 1e-9 + 4 * h * np.abs(loss.gradient(p, y, unit))  # a kink costs a step
+    tolerance = 1e-9 + 4 * h * np.abs(loss.gradient(p, y, unit))  # a kink costs the accuracy of a step
     assert (np.abs(loss.move(p, y, a, unit) - (q - p)) <= tolerance).all()
 
 
@@ -119,7 +119,10 @@ def test_moves_of_the_log_loss_to_many_digits(rng):
 
 
 def test_moves_of_a_softmax_end_where_the_loss_of_the_row_is_least(rng):
-    """On the line that they go along, as an independent search finds it; those of classes are not held back."""
+    """A move ends at the least loss on its line, as an independent search finds it.
+
+    Moves towards classes are not shortened.
+    """
     loss, held_back = losses.Softmax(), 0
     for _ in range(100):
         p, shares = 3.0 * rng.normal(size=4), rng.dirichlet(np.ones(4))
@@ -156,8 +159,8 @@ def test_no_step_goes_beyond_where_the_loss_is_least(rng, name):
     p, y, unit = predictions_and_targets(rng, name)
     for a in (1e-3, 1.0, 1e17, 1e33, 1e300):
         with np.errstate(over="ignore"):
-            move = loss.move(p, y, np.full(500, a), 1e-36 * unit)  # a unit that steps outweigh
-        assert (np.abs(move) <= np.maximum(np.abs(y - p), 1000.0)).all()  # margins of the log loss have no end
+            move = loss.move(p, y, np.full(500, a), 1e-36 * unit)  # a unit far smaller than the steps
+        assert (np.abs(move) <= np.maximum(np.abs(y - p), 1000.0)).all()  # margins of the log loss are unbounded
         if name in losses.REGRESSION:
             assert (np.abs(move) <= np.abs(y - p) * (1.0 + 1e-12)).all()
 
@@ -179,7 +182,7 @@ def test_huber_at_both_ends_of_the_range(kernel):
 @pytest.mark.filterwarnings("ignore:some rows did not count")
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_huber_far_from_the_target_moves_by_its_slope_alone(kernel):
-    """What is left of a step after that is 0, not the rounding of its parts, which the distance would magnify."""
+    """The rest of the step is exactly 0. Rounding errors of its parts would be magnified by the distance."""
     a = np.random.default_rng(0).random(1000) * 1e-26
     np.testing.assert_array_equal(losses.Huber(10.0).move(np.zeros(1000), np.full(1000, 1e300), a), 10.0 * a)
     X = np.array([[1.0, 1.0, 1.0, 1.0, -10.0, -0.08, 0.04, -0.002], [0.0, 2000.0, 0.0, 1000000.0, 0.0, 0.0, 0.0, 0.0]])

@@ -1,4 +1,4 @@
-"""``python -m sklearn_nag``: options, output and files as a whole."""
+"""``python -m sklearn_nag`` from end to end: options, output and files."""
 
 import importlib.util
 import runpy
@@ -72,7 +72,7 @@ def test_a_file_of_ones_own(rng, tmp_path, capsys, monkeypatch, target, kind):
     assert "  'town': 3 words, a column for each" in out
     assert "  'id': left out" in out
     assert "\nown.csv: 40 rows, 3 columns, judged by " in out
-    nothing_certain = "do not predict" in out  # then it says what was left out, too
+    nothing_certain = "do not predict" in out  # in that case the output also says what was left out
     assert out.count("\n  => ") == 2 + nothing_certain
     assert ("Columns left out and not tested: 'id', as whole numbers" in out) == nothing_certain
     html = page.read_text(encoding="utf-8")
@@ -137,7 +137,7 @@ def test_a_figure_that_cannot_be_written_is_one_sentence(tmp_path, capsys, monke
 
 
 def test_help(capsys, monkeypatch):
-    monkeypatch.delitem(sys.modules, command.__name__)  # or it would be here twice
+    monkeypatch.delitem(sys.modules, command.__name__)  # otherwise the module would be loaded twice
     monkeypatch.setattr(sys, "argv", ["sklearn_nag", "--help"])
     with pytest.raises(SystemExit) as end:
         runpy.run_module("sklearn_nag", run_name="__main__", alter_sys=True)

@@ -1,4 +1,4 @@
-"""One pipeline of several that learnt rows of their own."""
+"""Several pipelines that each learnt their own rows are merged into one."""
 
 import copy
 import pickle
@@ -57,7 +57,7 @@ def columns(width=8):
 
 
 def aligned(learner, names):
-    """The learner's weights by the names of their columns, without their units, which shards learn differently."""
+    """The learner's unit-free weights by column name, because shards learn different scales."""
     return dict(zip(names, np.ravel(learner.coef_) * learner.scale_))
 
 
@@ -204,7 +204,7 @@ def test_what_a_base_knows_is_counted_once(frame, target):
         ("frequent", OnlineImputer("most_frequent"), ["sex"]),
     ]  # fmt: skip
     new = make_online_pipeline(OnlineColumnTransformer(steps[:-1]), NAGRegressor())
-    known = frame["town"].isin(["Rome", "Lima"])  # other towns come to each shard in another order
+    known = frame["town"].isin(["Rome", "Lima"])  # each shard meets the other towns in another order
     first, rest = np.flatnonzero(known)[:60], np.setdiff1d(np.arange(400), np.flatnonzero(known)[:60])
     base = clone(new).partial_fit(frame.iloc[first], target[first])
     shards = [pickle.loads(pickle.dumps(base)) for _ in range(3)]

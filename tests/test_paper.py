@@ -1,4 +1,4 @@
-"""What the script of the paper's tables computes by itself."""
+"""The calculations that the script for the paper's tables does itself."""
 
 import json
 
@@ -21,7 +21,7 @@ def test_chernoff_bounds_the_binomial(mean, n):
         assert binom.sf(wrong - 1, n, low) <= paper.SIGNIFICANCE / 2 * (1 + 1e-9)
     if high < 1:
         assert binom.cdf(wrong, n, high) <= paper.SIGNIFICANCE / 2 * (1 + 1e-9)
-    if mean * n > 1000:  # there it is nearly the bound by a normal distribution with the same exponent
+    if mean * n > 1000:  # then it is nearly the bound by a normal distribution with the same exponent
         width = np.sqrt(2 * mean * (1 - mean) * np.log(2 / paper.SIGNIFICANCE) / n)
         assert [mean - low, high - mean] == pytest.approx([width, width], rel=0.05)
 
@@ -45,7 +45,7 @@ def test_sweep_is_one_learner_at_a_time():
         for i in range(len(y)):
             wrong += i > 0 and clf.predict(X[i : i + 1])[0] != y[i]
             clf.partial_fit(X[i : i + 1], y[i : i + 1], classes=[0, 1, 2])
-        assert abs(loss * (len(y) - 1) - wrong) <= 1  # predict does not see the scales of its row
+        assert abs(loss * (len(y) - 1) - wrong) <= 1  # predict does not know the scales of its row
 
 
 def test_what_is_there_is_not_run_again(tmp_path, monkeypatch):
@@ -57,7 +57,7 @@ def test_what_is_there_is_not_run_again(tmp_path, monkeypatch):
     assert len(json.loads(path.read_text())) == 1 + 9
     again = paper.Results(path)
     assert again.found == results.found
-    monkeypatch.setattr(paper, "sweep", None)  # would be called for what is missing
+    monkeypatch.setattr(paper, "sweep", None)  # would be called for missing results
     paper.run_all(again, sets, None)
     del again.found["wine | AG | raw"]
     with pytest.raises(TypeError):
@@ -95,6 +95,6 @@ def test_every_set_runs_from_its_file(title, name, tmp_path, rng, expect, monkey
             assert np.isfinite(loss)
     paper.tables(results, {title: options}, tmp_path)
     assert title in (tmp_path / "paper_raw.csv").read_text()
-    if name in ("ct_slice", "msd"):  # the loss is the square over the square of the range
+    if name in ("ct_slice", "msd"):  # the loss is the squared error divided by the squared range
         rows = paper.Rows(title, options, tmp_path, False)
         assert rows.unit == np.ptp(target[:N]) ** 2 / 2

@@ -1,4 +1,4 @@
-"""What stands in several files about a release is the same in all of them."""
+"""Facts about a release that several files state are the same in all of them."""
 
 import ast
 import os
@@ -104,7 +104,8 @@ def test_each_family_has_its_paper_in_the_citation():
     assert cited == titles
 
 
-# What is the same on Linux, macOS and Windows; anything else of these modules is for the table in docs/versions.rst.
+# Names that are the same on Linux, macOS and Windows. All others from these modules belong in the table of
+# docs/versions.rst.
 SAME_EVERYWHERE = {
     *("environ", "path", "fspath", "fsencode", "PathLike", "stat", "lstat", "fstat", "strerror", "listdir", "utime"),
     *("open", "close", "fsync", "unlink", "O_RDWR"),

@@ -1,4 +1,4 @@
-"""The questions that new users of six kinds bring, and the places of the site that answer them."""
+"""The questions of new users of six kinds, and the places on the site that answer them."""
 
 import csv
 import itertools
@@ -13,7 +13,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 
 def sections(page):
-    """Titles of a page: lines that are underlined by a line as long or longer."""
+    """Titles on a page: lines that are underlined with a line at least as long."""
     lines = (DOCS / f"{page}.rst").read_text(encoding="utf-8").splitlines()
     return {
         title
@@ -47,14 +47,14 @@ def test_parameters_that_scikit_learn_has_not_are_listed():
 
 
 def figures(name, row, *columns):
-    """Numbers of a table of results, by the row's first cell."""
+    """Numbers from one row of a table of results, found by its first cell."""
     with (DOCS / "results" / f"{name}.csv").open(encoding="utf-8") as file:
         lines = {next(iter(line.values())): line for line in csv.DictReader(file)}
     return [float(lines[row][column]) for column in columns]
 
 
 def said():
-    """Lines of the first pages' tables, with the numbers that the tables of results have now."""
+    """Pages, and lines that their tables must contain, with the current numbers of the tables of results."""
     california = figures("beyond_lines", "California housing", "mixed", "boosted", "lines", "fit")
     bikes = figures("beyond_lines", "bike sharing", "mixed", "boosted", "lines", "fit")
     (auto,), (plain,), (forest,), (same,) = (

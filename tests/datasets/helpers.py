@@ -1,4 +1,4 @@
-"""Made-up files of the same form as those of the paper's data sets."""
+"""Made-up files of the same form as the files of the paper's data sets."""
 
 import bz2
 import gzip
@@ -27,7 +27,7 @@ N, TEST = 12, 5
 
 @pytest.fixture
 def expect(monkeypatch):
-    """Let a data set be as large as its made-up file."""
+    """A function that makes a data set as large as its made-up file."""
 
     def change(name, **fields):
         monkeypatch.setitem(_fetchers._SOURCES, name, _fetchers._SOURCES[name]._replace(**fields))
@@ -45,7 +45,7 @@ def save(folder, name, text, suffix=""):
 
 
 def words_and_numbers(rng, n_columns, numbers, n=N):
-    """Columns of numbers, and words elsewhere, as they are to come back."""
+    """Columns of numbers, and columns of words elsewhere, as a fetcher should return them."""
     table = rng.choice(["red", "light green", "?"], size=(n, n_columns)).astype(object)
     for column in numbers:
         table[:, column] = rng.integers(-20, 20, size=n).astype(float)
@@ -53,7 +53,7 @@ def words_and_numbers(rng, n_columns, numbers, n=N):
 
 
 def made_up(name, folder, rng, suffix=""):
-    """Write a file; return the data and target that are to come of it."""
+    """Write a made-up file; return the data and target that should be read from it."""
     if name == "bank":
         data = words_and_numbers(rng, 16, BANK_NUMBERS)
         target = rng.integers(0, 2, size=N)
@@ -85,7 +85,7 @@ def made_up(name, folder, rng, suffix=""):
 
 
 def sized(name, expect, data):
-    """Expect what was made up."""
+    """Expect the size and scales of the made-up data."""
     numbers = np.delete(data[:N], _fetchers._CATEGORICAL.get(name, []), axis=1).astype(float)
     largest = np.abs(numbers).max(axis=0)
     known = _fetchers._SOURCES[name].scales is not None

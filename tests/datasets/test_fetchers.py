@@ -1,4 +1,4 @@
-"""The paper's data sets, on made-up files of the same form and from stand-ins for other fetchers."""
+"""The paper's data sets, read from made-up files of the same form and from stand-ins for other fetchers."""
 
 import zipfile
 

@@ -1,4 +1,4 @@
-"""The paper's recipe, against the same written out, and its batches."""
+"""The paper's recipe, compared with the same products written out, and in batches."""
 
 import numpy as np
 import pytest
@@ -66,12 +66,12 @@ def test_hashed_recipe(rng):
     hashed = datasets.paper_recipe([1, 2], n_features=2**16).fit(data[:1])
     X = hashed.transform(data)
     assert X.shape == (40, 2**16)
-    gram = (exact @ exact.T).toarray()  # the same in any order of columns, unless some collide
+    gram = (exact @ exact.T).toarray()  # the same for any order of columns, unless some collide
     np.testing.assert_array_equal((X @ X.T).toarray(), gram)
     words = datasets.paper_recipe([0], products=False, n_features=2**16).fit_transform(data[:, 1:2])
     np.testing.assert_array_equal(words.data, np.ones(40))
     numbers = data[:, [0, 3]].astype(float)
-    small = datasets.paper_recipe(n_features=3).fit_transform(numbers)  # of 5: some share a column
+    small = datasets.paper_recipe(n_features=3).fit_transform(numbers)  # of 5 columns, some share one
     assert small.shape == (40, 3)
     assert small.has_canonical_format
     every = datasets.paper_recipe().fit_transform(numbers)

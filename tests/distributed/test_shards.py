@@ -1,4 +1,4 @@
-"""Shards against a plain loop over them, whatever carries them out."""
+"""Shards give the results of a plain loop over them, whatever runs them."""
 
 import copy
 import itertools
@@ -54,7 +54,7 @@ Y = (Z + RNG.logistic(size=3000) > 0).astype(int)
 
 
 def by_a_loop(estimator, X, y, n_shards, rounds, weight=None, **options):
-    """The definition, for at most ``FAN_IN`` shards."""
+    """The definition of `shard_fit`, for at most ``FAN_IN`` shards."""
     assert 1 < n_shards <= FAN_IN
     first = len(y) // (n_shards + 1)
     shards = [equal_runs(part, rounds) for part in equal_runs(np.arange(first, len(y)), n_shards)]
@@ -110,7 +110,10 @@ def test_how_long_steps_are(n_shards, rounds, factor):
 
 @pytest.mark.parametrize(("rounds", "renewed"), [(1, 0), (4, 2)])
 def test_what_is_led_learnt_and_merged_of_what(rounds, renewed):
-    """Of nine shards, where a merge takes eight models; the last shard has no rows in the first round."""
+    """What each round leads, learns and merges, for nine shards and merges of at most eight models.
+
+    The last shard has no rows in the first round.
+    """
 
     def learn(start, pieces):
         return [("learnt", start, piece) for piece in pieces if piece[1] > piece[0]]
@@ -138,7 +141,7 @@ def test_what_is_led_learnt_and_merged_of_what(rounds, renewed):
 
 @pytest.mark.parametrize("n_shards", [1, 2, 32, 33, 64, 65, 1000])
 def test_some_shards_judge_the_first_model(n_shards):
-    """Those that have rows: all, or at most 32 at equal distances."""
+    """Shards that have rows judge the first model: all of them, or at most 32 at equal distances."""
     judges = []
     pieces = [[(0, 0), *((i, i + 1) for i in range(n_shards)), (n_shards, n_shards)]]
     call, nothing = (lambda *arguments: None), (lambda base, pieces: [])
@@ -169,11 +172,11 @@ def test_it_is_a_loop_over_shards(estimator, y, options, n_jobs):
     np.testing.assert_array_equal(bits(model), bits(by_a_loop(estimator, rows, y, 6, 3, **options, **classes)))
     assert not hasattr(estimator, "_state")
     assert model.get_params() == estimator.get_params()
-    merge([model, copy.deepcopy(estimator).partial_fit(rows, y, **classes)])  # they learn by the same rule
+    merge([model, copy.deepcopy(estimator).partial_fit(rows, y, **classes)])  # both learn by the same rule
 
 
 def test_threads_and_processes_give_the_same_bits():
-    """By the kernel that is chosen where they begin."""
+    """Shards use the kernel that is chosen where the call starts, both in threads and in processes."""
     for kernel in ("auto", "numpy"):
         with config_context(kernel=kernel):
             model = shard_fit(NAGClassifier(), X, Y, n_shards=5, rounds=2)
@@ -185,7 +188,7 @@ def test_threads_and_processes_give_the_same_bits():
 
 def test_errors_say_of_which_rows_they_count():
     bad = X[:600].copy()
-    bad[377, 1] = np.inf  # row 77 of the piece of another shard that begins at row 300
+    bad[377, 1] = np.inf  # row 77 of another shard's piece, which begins at row 300
     with pytest.raises(ValueError, match=r"^rows \[300:400\]: Input X contains infinity in row 77, column 1"):
         shard_fit(NAGClassifier(), bad, Y[:600], n_shards=5, rounds=1)
     bad[377, 1], bad[7, 1] = 0.0, np.inf
@@ -238,7 +241,7 @@ def test_more_rounds_are_nearer_to_one_model():
     ],
 )
 def test_first_rows_of_which_nothing_can_be_learnt(estimator, n_shards, rounds, most):
-    """Noise drowns 50 features: what one model has made of few rows would be in all that go on from it."""
+    """Noise drowns 50 features: errors of a model of a few rows would be in all models that start from it."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(70000, 50)) * 10.0 ** rng.integers(-3, 4, 50)
     z, train, test = X / X.std(axis=0) @ rng.normal(size=50) / np.sqrt(50), slice(0, 20000), slice(20000, None)
@@ -258,7 +261,10 @@ def test_first_rows_of_which_nothing_can_be_learnt(estimator, n_shards, rounds, 
 
 @pytest.mark.parametrize("learns", [True, False])
 def test_what_shards_begin_with(learns):
-    """The model of the first rows, with longer steps, where it has learnt of them; else nothing, and it is merged."""
+    """Shards begin with the model of the first rows if that has learnt something, and with nothing otherwise.
+
+    In the first case, their steps are longer. In the second, the model of the first rows is merged in.
+    """
     rng = np.random.default_rng(3)
     y = X[:, 0] if learns else rng.normal(size=len(X))
     pair = learn_first(first_pair(NAGRegressor(verbose=1, constraint=None)), [(X[:10], y[:10], None)])
@@ -266,7 +272,7 @@ def test_what_shards_begin_with(learns):
     judged = [judge(pair, [(X[i : i + 20], y[i : i + 20], None)]) for i in range(30, 330, 20)]
     assert begin(pair, [], 1.0, 4.0).eta0 == 4.0
     assert begin(first_pair(NAGRegressor()), [], 1.0, 4.0).eta0 == 1.0
-    assert not begin(pair, [[2.0, 1.0], [1.0, 2.0]], 1.0, 4.0).__sklearn_is_fitted__()  # as much was lost
+    assert not begin(pair, [[2.0, 1.0], [1.0, 2.0]], 1.0, 4.0).__sklearn_is_fitted__()  # the losses are equal
     start = begin(pair, judged, 1.0, 4.0)
     assert start.__sklearn_is_fitted__() == learns
     assert start.eta0 == (4.0 if learns else 1.0)
@@ -278,7 +284,7 @@ def test_what_shards_begin_with(learns):
 
 
 def test_what_is_lost_on_the_next_rows_alone_is_judged():
-    """On a quarter as many as have been learnt, by the model and by one of the targets."""
+    """A quarter as many rows as were learnt judge the model, compared with one that learns the targets alone."""
     pair = learn_first(first_pair(NAGRegressor()), [(X[:40], X[:40, 0], None)])
     lost = []
     for model, rows in zip(pair, (X, np.zeros((len(X), 1)))):
@@ -294,7 +300,7 @@ def test_steps_are_longer_where_there_is_a_rate_to_scale(fitted):
     for options, factor, expected in (
         ({"eta0": 0.5}, 2.0, 1.0),
         ({"eta0": 3}, 4.0, 12.0),
-        ({"eta0": 1e308}, 3.0, 1e308),  # there is no number for three times as much
+        ({"eta0": 1e308}, 3.0, 1e308),  # three times this rate would overflow
         ({"eta0": "auto"}, 2.0, "auto"),
         ({"eta0": 0.5, "adaptive": False}, 2.0, 0.5),
     ):
@@ -374,7 +380,7 @@ def test_frames_keep_the_names_of_their_features():
         frame = pytest.importorskip(package).DataFrame(dict(zip("abcd", X.T)))
         model = shard_fit(NAGClassifier(), frame, Y, n_shards=3, rounds=2)
         alone = NAGClassifier().partial_fit(frame, Y, classes=[0, 1])
-        if hasattr(alone, "feature_names_in_"):  # older scikit-learn does not find names in newer polars
+        if hasattr(alone, "feature_names_in_"):  # older scikit-learn does not find the names in newer polars
             assert list(model.feature_names_in_) == list("abcd")
         np.testing.assert_array_equal(bits(model), bits(shard_fit(NAGClassifier(), X, Y, n_shards=3, rounds=2)))
 

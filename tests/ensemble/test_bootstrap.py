@@ -1,4 +1,4 @@
-"""Copies of a learner with random weights: what is drawn, standard errors, intervals, and any learner's rows."""
+"""Copies of a learner with random weights: what is drawn, standard errors, intervals, and the rows of any learner."""
 
 import copy
 import itertools
@@ -54,7 +54,7 @@ def test_weights_are_exponential_and_depend_on_the_number_of_the_row():
 
 
 def test_weights_are_those_of_split_mix_64():
-    """Whose first outputs from the seed 0 are published; each key leads to the next seed."""
+    """The first outputs of SplitMix64 from the seed 0 are published. Each key leads to the next seed."""
 
     def output(seed, number):
         z = (seed + (number + 1) * 0x9E3779B97F4A7C15) % 2**64
@@ -143,7 +143,7 @@ def test_tables_of_coefficients_may_be_frames_and_have_other_names():
     frame, table = boot.coefficients(names), boot.coefficients(names, as_frame=False)
     assert isinstance(frame, pd.DataFrame)
     assert frame.feature.tolist() == table.feature.tolist() == names
-    np.testing.assert_array_equal(frame.standard_error, table.standard_error)  # which replaces that of the learner
+    np.testing.assert_array_equal(frame.standard_error, table.standard_error)  # this replaces the learner's own
     assert (frame.standard_error != boot.estimator_.coefficients().standard_error).all()
     assert frame.columns.get_loc("standard_error") == frame.columns.get_loc("scale") - 1
     assert not isinstance(table, pd.DataFrame)
@@ -187,11 +187,11 @@ def test_merging_is_merging_copy_by_copy():
     for one, *three in zip(joined._models, *(model._models for model in (*more, shards[0]))):
         np.testing.assert_array_equal(one.coef_, merge(three[:2], three[2]).coef_)
     same = copy.deepcopy(shards[0]).set_params(shard=7)
-    assert merge([same, shards[0]], base=shards[0]).n_rows_ == shards[0].n_rows_  # as neither has gone on
+    assert merge([same, shards[0]], base=shards[0]).n_rows_ == shards[0].n_rows_  # neither has gone on
     whole = [merge(models).partial_fit(X, Y).predict(X) for models in (more, more[::-1])]
     np.testing.assert_allclose(*whole, rtol=1e-9)
     assert merge([more[1], more[0]]).shard == 2
-    assert merge([shards[0], more[1]], base=shards[0]).shard == 3  # which alone has learnt
+    assert merge([shards[0], more[1]], base=shards[0]).shard == 3  # only this one has learnt
     with pytest.raises(ValueError, match=r"shard must differ .* got \[0, 0\]"):
         merge([shards[0], copy.deepcopy(shards[0])])
     with pytest.raises(ValueError, match=r"models\[1\] has 2 copies, models\[0\] 5"):
@@ -204,7 +204,7 @@ def test_merging_is_merging_copy_by_copy():
 
 @pytest.mark.parametrize("routed", [False, True])
 def test_pipelines(routed):
-    """The copies of a pipeline are those of its last step, on rows that its other steps have transformed."""
+    """The copies of a pipeline are copies of its last step, on rows that its other steps have transformed."""
     with config_context(enable_metadata_routing=routed):
         learner = LinearRegression()
         scaler = StandardScaler()
@@ -369,7 +369,7 @@ def test_intervals_of_rates_are_those_of_their_logarithms(rng, loss, options):
     low, high = boot.confidence_interval(rows, 0.8).T
     assert (low > 0.0).all()
     if options:
-        rows[0, 0] = 20.0  # which is above 50
+        rows[0, 0] = 20.0  # its rate is above 50
         low, high = boot.confidence_interval(rows, 0.8).T
         first, *copies = [np.log(model.predict(rows)) for model in (boot.estimator_, *boot.estimators_)]
         width = np.std(copies, axis=0, ddof=1) * t(len(copies) - 1).ppf(0.9)
@@ -408,7 +408,7 @@ def test_intervals_of_rates_begin_at_0_before_any_row_is_learnt():
 
 
 def test_threads_learn_nothing_any_more_when_a_call_has_failed():
-    """One copy fails while another, in its own thread, is at work: all are undone when that one has ended."""
+    """If one copy fails while another is at work in its own thread, all are undone when the other has ended."""
     slow, copies = threading.Event(), itertools.count()
 
     def failing(X):
@@ -432,7 +432,7 @@ def test_threads_learn_nothing_any_more_when_a_call_has_failed():
 
 
 def test_threads_end_when_a_call_has_failed(monkeypatch):
-    """One that was about to learn when another failed learns nothing, and waits for nobody."""
+    """A thread that was about to learn when another failed learns nothing, and waits for nobody."""
     awake, drawn, calls = threading.Event(), exponential_weights, []
 
     def draw(keys, start, stop):

@@ -1,4 +1,4 @@
-"""Lines, curves and cells side by side."""
+"""Models that combine lines, curves and cells."""
 
 import copy
 import itertools
@@ -36,7 +36,7 @@ from ..kernels.helpers import KERNELS
 pd = pytest.importorskip("pandas")
 SMALL = {"n_trees": 20, "depth": 4, "first_rows": 40, "focus_rows": 100, "random_state": 0}
 X, Y = make_friedman1(600, noise=0.5, random_state=0)
-BEFORE_CELLS = ["lines", "exact_lines", "products", "exact_curves", "curves"]  # of a regressor of a few columns
+BEFORE_CELLS = ["lines", "exact_lines", "products", "exact_curves", "curves"]  # experts of a regressor with few columns
 
 
 @pytest.mark.filterwarnings("ignore:columns='auto'")
@@ -47,7 +47,7 @@ def test_scikit_learn_check(estimator, check, monkeypatch):
     kind = type(estimator)
     set_params = kind.set_params
 
-    def set_to_few(self, **params):  # passes, where a check asks for a thousand
+    def set_to_few(self, **params):  # passes; some checks ask for a thousand
         return set_params(self, **({"max_iter": 20} if params == {"max_iter": 1000} else params))
 
     monkeypatch.setattr(kind, "set_params", set_to_few)
@@ -71,7 +71,7 @@ def test_it_mixes_what_its_pipelines_play(kernel):
         played, predicted = [], []
         for (step, learner), own in zip(pipelines, model.estimators_, strict=True):
             played.append(learner._play(step.learn_transform(rows), targets)[:, 0])
-            if isinstance(learner, ScaleInvariantRegressor):  # which sleeps at first
+            if isinstance(learner, ScaleInvariantRegressor):  # such learners sleep at first
                 n_asleep = 2 * (1 + learner.n_features_in_)
                 played[-1][:n_asleep] = played[0][:n_asleep]
             predicted.append(learner.predict(step.transform(rows)))
@@ -85,7 +85,7 @@ def test_it_mixes_what_its_pipelines_play(kernel):
     np.testing.assert_allclose(model.expert_losses_, (errors**2).mean(axis=0) / 2, rtol=1e-10)
     shares = mixture.weights()[0]
     shares = shares[:6] + shares[6] * blend.weights()[0]
-    np.testing.assert_allclose(model.weights_, shares, rtol=5e-3, atol=1e-12)  # which rounding moves: some begin alike
+    np.testing.assert_allclose(model.weights_, shares, rtol=5e-3, atol=1e-12)  # rounding moves these: some begin alike
     np.testing.assert_allclose(model.predict(rows), shares @ predicted, rtol=5e-4)
     assert list(model.named_estimators_) == [*BEFORE_CELLS, "cells"]
     model = NAGCellsClassifier(**{**SMALL, "focus_rows": None}).fit(rows, targets > 14)
@@ -154,7 +154,7 @@ def test_a_second_generation_joins_and_cuts_what_matters(rng):
     assert list(model.named_estimators_) == [*BEFORE_CELLS, "cells", "focused"]
     weights, losses = model.weights_, model.expert_losses_
     np.testing.assert_allclose(weights.sum(), 1.0)
-    assert weights[-1] == 0.0  # as it sleeps
+    assert weights[-1] == 0.0  # because it sleeps
     assert losses[-1] == losses[-2] != before[-1]
     first, second = (model.named_estimators_[name][0] for name in ("cells", "focused"))
     for knots, of_all in zip(second.knots_, OnlineCells(first_rows=400).fit(Z[:400]).knots_, strict=True):
@@ -172,7 +172,7 @@ def test_no_second_generation_joins_where_there_is_nothing_to_cut():
         (NAGCellsRegressor(**SMALL, max_columns=200), X[:200, :5], Y[:200]),
     ):
         assert list(model.partial_fit(rows, y).named_estimators_) == [*BEFORE_CELLS, "cells"]
-    assert model._early is None  # as hashed cells never have any
+    assert model._early is None  # hashed cells never have any
 
 
 def test_a_second_generation_waits_for_twice_the_rows_of_the_knots(rng):
@@ -183,17 +183,17 @@ def test_a_second_generation_waits_for_twice_the_rows_of_the_knots(rng):
 
 
 FINE = {"n_trees": 40, "depth": 5, "first_rows": 20, "focus_rows": 40, "random_state": 0}
-FINE_SOON = {**FINE, "n_trees": 20, "first_rows": 10, "focus_rows": 20}  # after 800 rows
+FINE_SOON = {**FINE, "n_trees": 20, "first_rows": 10, "focus_rows": 20}  # finer cells join after 800 rows
 
 
 def waves(n):
-    """Rows of a function without noise that more rows show finer and finer."""
+    """Rows of a function without noise, which more rows show in ever finer detail."""
     Z = np.random.default_rng(0).uniform(-1, 1, size=(n, 3))
     return Z, np.sin(6 * Z[:, 0]) * np.sin(6 * Z[:, 1])
 
 
 def late_stream(n_still, n=2400, value=0.0):
-    """Rows whose first column has one value, or none, for some rows, and then acts together with the second one."""
+    """Rows whose first column is constant or missing for some rows, and then acts together with the second one."""
     rng = np.random.default_rng(0)
     rows = rng.uniform(-1, 1, size=(n, 4))
     y = 3.0 * np.sign(np.sin(6.0 * rows[:, 0]) * rows[:, 1])
@@ -212,7 +212,7 @@ def test_later_generations_cut_columns_that_are_late(n_still, value, name):
     known = since[:, 0] if np.isnan(value) else np.append(value, since[:, 0])
     np.testing.assert_array_equal(cells.knots_[0], np.unique(known))
     assert cells._state.knots.middles[0] == np.sort(known)[(len(known) - 1) // 2]
-    assert (cells._state.made.column[:, 0] == 0).mean() > 0.15  # as it may matter most
+    assert (cells._state.made.column[:, 0] == 0).mean() > 0.15  # because it may matter most
     cut = NAGCellsRegressor(**options)
     for start, stop in itertools.pairwise([0, 1, 39, 41, 99, 102, 149, 151, 152, 251, 499, 501, 502, 1300, 2400]):
         cut = pickle.loads(pickle.dumps(cut.partial_fit(rows[start:stop], y[start:stop])))
@@ -235,7 +235,7 @@ def test_where_no_column_is_late_nothing_changes(monkeypatch):
 
 def test_a_generation_joins_for_a_column_that_is_later_than_the_third_one():
     rows, y = late_stream(1150, 4000)
-    y = 3.0 * np.sign(np.sin(6.0 * rows[:, 2]) * rows[:, 3])  # which the third generation learns
+    y = 3.0 * np.sign(np.sin(6.0 * rows[:, 2]) * rows[:, 3])  # the third generation learns this
     y[1150:] += 4.0 * np.sin(6.0 * rows[1150:, 0])
     model = NAGCellsRegressor(**{**SMALL, "n_trees": 30}).partial_fit(rows[:1999], y[:1999])
     assert {"refocused", "late"} & {*model.named_estimators_} == {"refocused"}
@@ -249,9 +249,9 @@ def test_a_generation_joins_for_a_column_that_is_later_than_the_third_one():
         model.named_estimators_["late"][0].knots_[0], np.unique(np.append(0.0, rows[1150:1250, 0]))
     )
     assert model.score(rows[-500:], y[-500:]) > 0.5
-    assert not any(map(len, model._late))  # so none joins for it again
+    assert not any(map(len, model._late))  # so no generation joins for it again
     rare = rows.copy()
-    rare[:, 0] = np.arange(4000) % 150 == 149  # which tells less than half a bit
+    rare[:, 0] = np.arange(4000) % 150 == 149  # this tells less than half a bit
     assert "late" not in NAGCellsRegressor(**SMALL).partial_fit(rare, y).named_estimators_
 
 
@@ -295,7 +295,7 @@ def test_finer_cells_join_where_losses_go_on_falling():
 
 
 def test_losses_are_looked_at_when_rows_have_doubled():
-    """Those of all rows so far, in the order of the experts, of which some have joined or left since."""
+    """Losses of all rows so far are kept, in the order of the experts, some of which have joined or left since."""
     Z, y = waves(802)
     weight, known = np.random.default_rng(0).uniform(0.5, 2.0, size=802), []
     model = NAGCellsRegressor(**{**FINE, "first_rows": 10, "focus_rows": 20, "n_trees": 10})
@@ -336,7 +336,7 @@ def test_coarse_cells_leave_once_finer_ones_lose_less():
 def test_a_third_generation_knows_better_what_matters():
     rng = np.random.default_rng(0)
     Z = rng.normal(size=(2100, 12))
-    y = np.sign(Z[:, 0] * Z[:, 1] * Z[:, 2])  # of which single cuts of the first generation see nothing
+    y = np.sign(Z[:, 0] * Z[:, 1] * Z[:, 2])  # single cuts of the first generation do not see this
     model = NAGCellsRegressor(n_trees=60, depth=6, first_rows=50, focus_rows=150, random_state=0)
     model.partial_fit(Z[:749], y[:749])
     again = pickle.loads(pickle.dumps(model))
@@ -355,7 +355,7 @@ def test_a_third_generation_knows_better_what_matters():
 
 @pytest.mark.parametrize(("generation", "n_rows"), [(2, 200), (3, 400)])
 def test_a_third_generation_that_does_not_wake_leaves(rng, generation, n_rows):
-    """When rows have doubled; the second one stays."""
+    """A third generation that does not wake leaves when rows have doubled; the second one stays."""
     Z = rng.normal(size=(n_rows, 3))
     model = NAGCellsRegressor(**FINE).partial_fit(Z[:-1], Z[:-1, 0] + rng.normal(size=n_rows - 1))
     assert list(model.named_estimators_) == [*BEFORE_CELLS, "cells", "focused", "refocused"][: 5 + generation]
@@ -388,7 +388,7 @@ def test_no_unit_of_an_output_matters_to_others(half_life, rng):
     model = NAGCellsRegressor(**options).partial_fit(Z, both)
     alone = NAGCellsRegressor(**options).partial_fit(Z, y)
     assert "finer" in model.named_estimators_
-    assert np.var(model.predict(Z)[:, 1] - y) < 1.5 * np.var(alone.predict(Z) - y)  # cells are for both outputs
+    assert np.var(model.predict(Z)[:, 1] - y) < 1.5 * np.var(alone.predict(Z) - y)  # both outputs share the cells
     factors = [2.0**20, 2.0**-100]
     other = NAGCellsRegressor(**options).partial_fit(Z[:777], both[:777] * factors)
     other = pickle.loads(pickle.dumps(other)).partial_fit(Z[777:], both[777:] * factors)
@@ -443,7 +443,7 @@ def test_shards_share_finer_cells_that_they_began_with():
 
 
 def test_a_third_generation_that_joined_in_shards_alone_is_left_out():
-    """A later one joins only where not all shards have had one."""
+    """After the merge, a later third generation joins only if not all shards have had one."""
     Z, y = waves(200)
     fine = {**FINE, "first_rows": 10, "focus_rows": 20, "n_trees": 10}
     base = NAGCellsRegressor(**fine).partial_fit(Z[:90], y[:90])
@@ -484,7 +484,7 @@ def test_rows_for_knots_are_kept_until_they_are_needed():
     joined = merge(shards, base)._early
     np.testing.assert_array_equal(joined[np.lexsort(joined.T)], X[:90][np.lexsort(X[:90].T)])
     assert len(whole._early) == 90
-    assert len(NAGCellsRegressor(**SMALL, max_iter=3).fit(X[:60], Y[:60])._early) == 60  # as a stream may follow
+    assert len(NAGCellsRegressor(**SMALL, max_iter=3).fit(X[:60], Y[:60])._early) == 60  # because a stream may follow
 
 
 def test_models_from_before_rows_were_kept_take_the_knots_that_there_are():
@@ -527,12 +527,12 @@ def test_weights_of_all_rows_alike_are_no_reason_to_follow_the_last_one(rng):
     X = rng.normal(size=(1500, 4))
     y = X @ [2.0, -1.0, 0.5, 0.0] + rng.logistic(size=1500) > 0
     model = NAGCellsClassifier(random_state=0).partial_fit(X, y, [False, True], np.full(1500, 30.0))
-    assert model.weights_[0] > 0.9  # of lines
+    assert model.weights_[0] > 0.9  # the weight of lines
     assert model.progressive_loss_ < 1.05 * model.expert_losses_.min()
 
 
 def test_learners_that_overfit_are_told_by_what_they_predict():
-    """Exact ones that are judged as if they knew the row's leverage look like the mean, and take all of the weight."""
+    """Exact learners judged as if they knew a row's leverage would look like the mean, and take all of the weight."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(2060, 40)), rng.normal(size=2060)
     reg = NAGCellsRegressor(n_trees=20, random_state=0).partial_fit(X[:60], y[:60])
@@ -544,7 +544,7 @@ def test_learners_that_overfit_are_told_by_what_they_predict():
 
 
 def test_later_passes_do_not_wake_exact_learners(rng):
-    """They would never have been judged: all rows that were are slept through."""
+    """If they woke, exact learners would never have been judged: they sleep through all rows that are judged."""
     X, y = rng.normal(size=(45, 40)), rng.normal(size=45)
     reg = NAGCellsRegressor(n_trees=20, random_state=0, max_iter=3).fit(X, y)
     weight = dict(zip(reg.named_estimators_, reg.weights_))
@@ -569,7 +569,7 @@ def test_early_losses_are_forgotten_by_a_fixed_share(rng):
 
 
 def test_progressive_validation_scores_what_is_played():
-    """Not what `predict` has before batches, of which labels come late."""
+    """Progressive validation does not score what `predict` returns before batches, whose labels come late."""
     rows, targets = X[:300], Y[:300]
     labels = (targets > np.median(targets)).astype(int)
     weight = np.where(np.arange(300) % 50 < 3, 0.0, 1.0)
@@ -600,7 +600,7 @@ def test_half_lives_follow_a_change_that_is_not_linear(rng):
     assert scores[None] < 0.6 < 0.8 < scores["auto"]
     assert model.half_lives_.tolist() == [np.inf, 5120.0, 1280.0, 320.0, 160.0, 80.0, 20.0]
     np.testing.assert_allclose(model.half_life_.sum(), 1.0)
-    own = [pipeline[-1].half_life_[0] for pipeline in model.estimators_]  # the shares of infinity, which all have
+    own = [pipeline[-1].half_life_[0] for pipeline in model.estimators_]  # of the infinite half-life, which all have
     np.testing.assert_allclose(model.half_life_[0], model.weights_ @ own)
     assert model.half_life_[0] < 0.5
     for depth, of_cells in ((5, [np.inf, 160.0, 20.0]), (7, [np.inf, 640.0, 80.0])):
@@ -616,7 +616,7 @@ def test_half_lives_follow_a_change_that_is_not_linear(rng):
 
 @pytest.mark.parametrize("half_life", [30, "auto"])
 def test_losses_of_larger_errors_fade(half_life, rng, monkeypatch):
-    monkeypatch.setattr("sklearn_nag.ensemble._cells._MIDDLE", 30.0)  # of "auto", for which few rows do then
+    monkeypatch.setattr("sklearn_nag.ensemble._cells._MIDDLE", 30.0)  # of "auto", so that few rows are enough
     Z, noise, n = rng.normal(size=(950, 2)), rng.normal(size=950), 400
     y = np.where(np.arange(950) < n, 20.0 * (Z[:, 0] + noise), 3.0 * np.sign(Z[:, 0] * Z[:, 1]) + 0.5 * noise)
     small = {"n_trees": 10, "depth": 4, "first_rows": 100, "focus_rows": None, "random_state": 0}
@@ -625,7 +625,7 @@ def test_losses_of_larger_errors_fade(half_life, rng, monkeypatch):
     *experts, mixture = model.partial_fit(Z[800:], y[800:])._totals - before
     assert mixture < 1.3 * min(experts) < 0.6 * experts[0]
     assert experts[-1] == min(experts)
-    assert model.expert_losses_[-1] > min(model.expert_losses_)  # as others were better for long, by larger losses
+    assert model.expert_losses_[-1] > min(model.expert_losses_)  # others were better for long, when losses were larger
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -684,7 +684,7 @@ def test_errors_that_intervals_know_of_count_half_after_a_half_life():
 
 
 def test_losses_of_all_outputs_count_alike_when_passes_are_judged(rng):
-    """In units of half the range of each output, wherever it is; one that is constant has none."""
+    """Losses are in units of half the range of each output, wherever that lies. A constant output has no unit."""
     y = rng.normal(size=(40, 3)) * [1.0, 1e150, 0.0] + [1e6, 1e3, 7.0]
     advice = y + rng.normal(size=(40, 3)) * [1.0, 1e150, 2.0]
     model = NAGCellsRegressor(n_trees=2, depth=2, max_iter=1).fit(X[:40], y)
@@ -694,7 +694,7 @@ def test_losses_of_all_outputs_count_alike_when_passes_are_judged(rng):
 
 
 def test_a_newcomer_predicts_nothing_before_it_has_learnt():
-    """Rows of a simulation by Friedman (1991), at all cuts around that at which the second generation joins."""
+    """Friedman's simulation (1991) is cut at many places around the row at which the second generation joins."""
     Z, y = make_friedman1(2300, noise=1.0, random_state=0)
     tests, held = Z[1300:], y[1300:]
     small = {"n_trees": 60, "first_rows": 100, "focus_rows": 400, "random_state": 1}
@@ -803,7 +803,7 @@ def test_what_a_model_is_made_of_may_not_change():
         model.set_params(depth=5).partial_fit(X, Y)
     columns = [0, 1]
     other = NAGCellsRegressor(**SMALL, columns=columns).partial_fit(X, Y)
-    columns[1] = 2  # in place
+    columns[1] = 2  # changed in place
     with pytest.raises(ValueError, match=r"columns was \[0, 1\] when this model was new and is \[0, 2\] now"):
         other.partial_fit(X, Y)
     model.set_params(depth=4, columns=[10**5000])
@@ -814,7 +814,7 @@ def test_what_a_model_is_made_of_may_not_change():
         model.set_params(estimators=[])
     with pytest.raises(ValueError, match="'focus_rows' parameter of NAGCellsRegressor must be None or an int"):
         NAGCellsRegressor(focus_rows=0).fit(X, Y)
-    for first_rows in (-(2**70), np.array([1.0, 2.0])):  # before it is read
+    for first_rows in (-(2**70), np.array([1.0, 2.0])):  # refused before it is read
         with pytest.raises(ValueError, match="'first_rows' parameter of NAGCellsRegressor must be an int"):
             NAGCellsRegressor(first_rows=first_rows).fit(X, Y)
     for depth in ("deep", 10**6):
@@ -836,11 +836,11 @@ def test_a_failed_call_leaves_no_trace():
 
 
 def test_merged_models_without_a_base_go_on(rng):
-    rows = rng.integers(0, 3, size=(900, 1)).astype(float)  # of which all shards have the same knots
+    rows = rng.integers(0, 3, size=(900, 1)).astype(float)  # for these, all shards have the same knots
     shards = [NAGCellsRegressor(**SMALL).partial_fit(rows[i::9], rows[i::9, 0]) for i in range(2)]
     merged = merge(shards)
     before = pickle.loads(pickle.dumps(merged))
-    vars(before)["_again"] = 0.0  # as models have it that were merged and saved before
+    vars(before)["_again"] = 0.0  # as in models that were merged and saved by earlier versions
     for model in (merged, pickle.loads(pickle.dumps(before))):
         model.partial_fit(rows, rows[:, 0])
         assert type(model._again) is int
@@ -891,7 +891,7 @@ def test_shards_that_began_with_the_same_knots_and_trees_are_merged():
     with pytest.raises(ValueError, match="models.1. does not fit models.0.: depth is 3, there 4"):
         merge([base, kind(**{**SMALL, "depth": 3}).partial_fit(X[:50], y[:50], **options)])
     young = kind(**SMALL).partial_fit(X[:50], y[:50], **options)
-    alone = copy.deepcopy(young).partial_fit(X[50:], y[50:])  # the only one that has learnt, and has other experts
+    alone = copy.deepcopy(young).partial_fit(X[50:], y[50:])  # the only one that has learnt, with other experts
     idle = kind(**SMALL).partial_fit(X[:50], y[:50], **options, sample_weight=np.zeros(50))
     for models, start in (([young, alone], young), ([alone, young], young), ([idle, alone], None)):
         assert merge(models, start).predict(X).tobytes() == alone.predict(X).tobytes()
@@ -905,7 +905,7 @@ def test_a_second_generation_joins_what_shards_have_learnt_together():
     base = NAGCellsRegressor(**SMALL).partial_fit(X[:50], Y[:50])
     shards = [copy.deepcopy(base).partial_fit(X[a:b], Y[a:b]) for a, b in ((50, 90), (90, 130), (130, 190))]
     with pytest.raises(ValueError, match="its second generation of cells joins"):
-        merge(shards, base)  # as one has a second generation
+        merge(shards, base)  # because one has a second generation
     shards[2] = copy.deepcopy(base).partial_fit(X[130:170], Y[130:170])
     merged = merge(shards, base)
     assert "focused" not in merged.named_estimators_
@@ -913,7 +913,7 @@ def test_a_second_generation_joins_what_shards_have_learnt_together():
     went_on = copy.deepcopy(merged).partial_fit(X[170:171], Y[170:171])
     assert list(went_on.named_estimators_) == [*BEFORE_CELLS, "cells", "focused"]
     assert went_on._early is None
-    knots = OnlineCells(first_rows=170, n_trees=1, random_state=0).fit(X[:170]).knots_  # of the rows of all
+    knots = OnlineCells(first_rows=170, n_trees=1, random_state=0).fit(X[:170]).knots_  # of the rows of all shards
     in_turn = merge(shards[::-1], base).partial_fit(X[170:171], Y[170:171])
     for model in (went_on, in_turn):
         for own, expected in zip(model.named_estimators_["focused"][0].knots_, knots):
@@ -925,7 +925,7 @@ def test_a_second_generation_joins_what_shards_have_learnt_together():
 def test_a_second_generation_is_tried_again_after_a_flat_start():
     y = np.where(np.arange(600) < 210, 0.0, Y)
     flat = NAGCellsRegressor(**SMALL).partial_fit(X[:399], y[:399])
-    assert list(flat.named_estimators_) == [*BEFORE_CELLS, "cells"]  # as 100 rows and 200 were flat
+    assert list(flat.named_estimators_) == [*BEFORE_CELLS, "cells"]  # because both 100 and 200 rows were flat
     assert len(flat._early) == 100
     again = pickle.loads(pickle.dumps(flat))
     assert "focused" in flat.partial_fit(X[399:400], y[399:400]).named_estimators_
@@ -994,7 +994,7 @@ def test_losses_and_weights_of_classes_are_those_of_all_learners():
 
 @pytest.mark.parametrize("class_weight", [{0: 0.5, 1: 9.0}, {0: 0.0, 2: 3.0}, "balanced"])
 def test_class_weights_are_weights_of_rows(class_weight):
-    """In passes, shares and losses, too: bit by bit, however a stream is cut."""
+    """Class weights are weights of rows in passes, shares and losses, too: bit by bit, however a stream is cut."""
     n = 150
     rows, y = X[:n], np.digitize(Y[:n], np.quantile(Y[:n], [0.5, 0.9]))
     weight = np.where(np.arange(n) % 50 < 3, 0.0, 1.0 + np.arange(n) % 3)
@@ -1041,7 +1041,7 @@ def test_counts_of_classes_go_on_and_are_merged():
 
 
 def test_columns_are_checked():
-    """As of who takes the first parameter for the loss."""
+    """Columns are checked, for example because someone may take the first parameter for the loss."""
     message = "The 'columns' parameter of NAGCellsRegressor must be a list of places, .* Got 'poisson'"
     for call in (NAGCellsRegressor("poisson").fit, NAGCellsRegressor("poisson").partial_fit):
         with pytest.raises(ValueError, match=message):
@@ -1056,7 +1056,7 @@ def test_class_weights_are_checked():
 
 
 def test_learners_that_weigh_classes_themselves_go_on(monkeypatch):
-    """As those of models saved before, which are mixed by rows that count alike."""
+    """In models saved by earlier versions, learners weigh classes, and are mixed by rows that count alike."""
     y, options = (Y > np.quantile(Y, 0.9)).astype(int), {"class_weight": "balanced", "focus_rows": None}
     with monkeypatch.context() as patched:
         patched.setattr(NAGCellsClassifier, "_learner", lambda self, _: NAGClassifier(class_weight=self.class_weight))
@@ -1113,7 +1113,7 @@ def test_skops_keeps_models():
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_rounding_decides_nothing_before_there_are_curves_and_cells(kernel):
-    """Where these are lines still, and forecast the same."""
+    """Until there are curves and cells, their learners are still lines, and forecast the same."""
     rng = np.random.default_rng(1)
     rows = rng.normal(size=(300, 4))
     y = rows[:, 0] + 0.3 * rng.normal(size=300)
@@ -1148,7 +1148,7 @@ def test_fit_finds_out_how_many_passes_help():
     assert make().fit(Z[:39], smooth[:39]).n_iter_ == 1
     many = np.repeat(np.arange(75), 4)  # no class has rows to spare
     assert NAGCellsClassifier(n_trees=10, random_state=0).fit(Z[:300], many).n_iter_ >= 1
-    labels = np.array(["a", "b", "c"])[np.digitize(smooth, [-0.2, 0.9])]  # of the last there are few
+    labels = np.array(["a", "b", "c"])[np.digitize(smooth, [-0.2, 0.9])]  # the last class is rare
     assert NAGCellsClassifier(n_trees=60, random_state=0).fit(Z, labels).score(Z, labels) > 0.9
     for sizes in ([1.0, 1.0], [1e200, 1.0], [1.0, 1e-200]):  # losses are in units of each output
         both = np.column_stack([smooth, noise])[:300] * sizes
@@ -1160,7 +1160,7 @@ def test_fit_finds_out_how_many_passes_help():
 
 
 def test_passes_are_searched_for_within_bounds(monkeypatch):
-    """As many as all visits of rows allow; three without gain are the last."""
+    """The number of passes is bounded by the visits of rows allowed. The search ends after three without gain."""
     monkeypatch.setattr("sklearn_nag.ensemble._cells._MOST_VISITS", 250)
     make = partial(NAGCellsRegressor, n_trees=4, depth=2, focus_rows=None, random_state=0)
     for n, most in ((126, 1), (125, 2), (83, 3)):
@@ -1192,7 +1192,7 @@ def test_rows_of_each_class_are_held_out_or_of_all_where_none_has_rows_to_spare(
 
 
 def test_rows_of_later_passes_are_no_further_rows():
-    """By which generations of cells join: after ``fit`` as in a stream."""
+    """Generations of cells join by the number of rows, not of passes, after ``fit`` as in a stream."""
     Z = np.random.default_rng(0).uniform(-1, 1, size=(700, 3))
     y = np.sign(Z[:, 0] * Z[:, 1])
     model = NAGCellsRegressor(**{**SMALL, "max_iter": 8}).fit(Z[:60], y[:60])

@@ -87,7 +87,7 @@ def test_exact_least_squares_forecast_what_they_predict(apart):
     for i in range(30):
         expected = expert.learner.predict(X[i : i + 1]) if i > 0 else None
         responses = expert.play("predict", X[i : i + 1], y[i : i + 1], None, None)
-        if i > 10:  # rows before have new directions
+        if i > 10:  # earlier rows have new directions
             np.testing.assert_allclose(responses, [expected], rtol=1e-10)
 
 
@@ -131,7 +131,7 @@ def test_learners_of_others_forecast_what_they_predict_before_a_batch(rng):
 
 
 def test_after_rows_that_are_not_judged_the_average_is_that_of_all(rng):
-    """As after later passes: rows that come next are new."""
+    """After rows that are not judged, as in later passes, the rows that come next are new."""
     X, y = rng.normal(size=(101, 3)), rng.normal(size=101)
     expert = Expert("nag", NAGRegressor())
     assert len(expert.play("predict", X[:40], y[:40], None, None)) == 2

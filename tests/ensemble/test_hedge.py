@@ -73,7 +73,7 @@ def test_scikit_learn_check_by_default(estimator, check):
 
 
 def adahedge(losses):
-    """Shares by de Rooij et al., figure 1, transcribed without any care for the range of numbers."""
+    """Shares as in de Rooij et al., figure 1, transcribed without care for the range of numbers."""
     n_experts = losses.shape[1]
     total, gap, shares = np.zeros(n_experts), 0.0, []
     for row in losses:
@@ -105,9 +105,9 @@ def test_shares_are_those_of_the_papers(kernel):
 
 
 def forecasts(expert, method, X, y, **options):
-    """What a learner forecasts of each row: by its latest weights, and by its average as it was looked at last.
+    """A learner's forecasts of each row: by its latest weights, and by its average when it was last looked at.
 
-    Each row is learnt by a call of its own, and the average is that of a copy whose ``predict`` is asked.
+    Each row is learnt by a call of its own. The average is that of a copy, whose ``predict`` is called.
     """
     expert, latest, average, then, look = clone(expert), [], [], None, 1
     for i in range(len(y)):
@@ -135,7 +135,7 @@ def test_averages_are_experts_of_their_own():
     last = shares[:, -1]
     np.testing.assert_allclose(model.weights_, [last[0] + last[1], last[2], last[3] + last[4]], rtol=1e-7)
     np.testing.assert_allclose(model.expert_losses_ * model.t_, before[[0, 2, 3], -1], rtol=1e-9)
-    # The mixture predicts by the forecasts that it has judged: latest weights and averages.
+    # The mixture predicts with the forecasts that it has judged: latest weights and averages.
     fitted = model.named_estimators_
     without = copy.deepcopy(fitted.nag).set_params(average=False).partial_fit(X, y, sample_weight=np.zeros(len(y)))
     expected = last[0] * without.predict_proba(X) + last[1] * fitted.nag.predict_proba(X)
@@ -146,7 +146,7 @@ def test_averages_are_experts_of_their_own():
 def test_bayes():
     model = HedgeClassifier(update="hedge", eta0=1.0).partial_fit(*CANCER, classes=[0, 1])
     assert model.regret_ <= np.log(6)
-    # Bayes's mixture has the total loss -log(mean over experts of exp(-total loss)).
+    # The Bayesian mixture has the total loss -log(mean over experts of exp(-total loss)).
     *totals, total = model._totals
     assert total == pytest.approx(-np.log(np.mean(np.exp(-np.array(totals)))), rel=1e-9)
 
@@ -172,7 +172,7 @@ def test_weighted_majority_is_littlestone_and_warmuth():
 
 
 def test_mistakes_are_counted_where_that_is_asked_for():
-    """Of learners with probabilities, too: classes are votes, and what is lost is the share of wrong ones."""
+    """Learners with probabilities vote by their classes, too, and the loss is the share of wrong votes."""
     experts = [("a", NAGClassifier(average=False)), ("b", NAGClassifier(eta0=30.0, average=False))]
     X, y = DIGITS[0][:100], DIGITS[1][:100]
     model = HedgeClassifier(experts, loss="zero_one").partial_fit(X, y, classes=np.arange(10))
@@ -187,7 +187,7 @@ def test_mistakes_are_counted_where_that_is_asked_for():
 
 
 def tangents(values, loss):
-    """Shares of AdaHedge on slopes, row by row, from the derivative by each share taken by finite differences."""
+    """Shares of AdaHedge on slopes, row by row; finite differences give the derivative by each share."""
     n_experts = values.shape[1]
     value = {
         "log_loss": lambda p: -np.log(p).mean(),
@@ -239,7 +239,7 @@ def test_the_blend_is_nearly_as_good_as_the_best_there_is():
         fixed = np.vstack([np.eye(k), rng.dirichlet(np.ones(k), 50)])
         best = value(values @ fixed.T).sum(axis=0).min()
         assert value(played).sum() - best <= bound
-    # Two forecasts that are wrong on either side: no choice between them is right, their mean is.
+    # Two forecasts are wrong on either side: no choice between them is right, but their mean is.
     y = rng.normal(size=500)
     either = np.stack([y + 1.0, y - 1.0], axis=1) - y[:, None]
     shares = blend(Mixture.new(2), either, "squared_error", np.ones(500))
@@ -290,7 +290,7 @@ def test_learners_of_every_family_are_members():
         ("auto", NAGRegressor(eta0="auto", half_life=100)),
     ]
     model = HedgeRegressor(experts, random_state=0).fit(X, y)
-    assert len(model._totals) == 1 + 2 + 1 + 2 + 2  # what averages, twice; and the mixture
+    assert len(model._totals) == 1 + 2 + 1 + 2 + 2  # those that average count twice; the mixture is one more
     for (_, expert), own, loss in zip(experts, model.estimators_, model.expert_losses_):
         order = np.random.RandomState(0).permutation(len(y))
         alone = clone(expert).partial_fit(X[order], y[order])
@@ -307,14 +307,14 @@ def test_learners_of_every_family_are_members():
 
 
 def test_averages_that_are_better_are_trusted():
-    """Noise about a line, and a rate so large that the latest weights follow the noise."""
+    """The targets are a line with noise. The rate is so large that the latest weights follow the noise."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2000, 5))
     y = X.sum(axis=1) + 3.0 * rng.normal(size=2000)
     noisy = NAGRegressor(eta0=10.0, average=True)
     model = HedgeRegressor([("noisy", noisy), ("mean", NAGRegressor(eta0=1e-9))]).partial_fit(X, y)
     assert model.weights_[0] > 0.9
-    assert model.progressive_loss_ < 0.85 * model.expert_losses_.min()  # those of the latest weights
+    assert model.progressive_loss_ < 0.85 * model.expert_losses_.min()  # losses of the latest weights
     assert model.score(X, y) > 0.3
 
 
@@ -393,7 +393,7 @@ def test_mixtures_are_members_that_batches_make_no_difference_to(member):
     whole, parts = clone(mixture).partial_fit(X, y), clone(mixture)
     for rows in (slice(0, 1), slice(1, 60), slice(60, 150)):
         parts.partial_fit(X[rows], y[rows])
-    assert whole.t_ == parts.t_ == 149  # the first row alone is not judged
+    assert whole.t_ == parts.t_ == 149  # only the first row is not judged
     np.testing.assert_array_equal(whole.expert_losses_, parts.expert_losses_)
     np.testing.assert_array_equal(whole.predict(X), parts.predict(X))
     alone = clone(member).partial_fit(X, y)
@@ -468,10 +468,10 @@ def test_unit_of_the_target():
 
 
 def test_the_largest_doubles_leave_predictions_finite(monkeypatch):
-    """Shares add up to 1 but for rounding, of forecasts that are as large as doubles can be."""
+    """Forecasts are as large as doubles can be, and shares add up to 1 only up to rounding."""
     largest = np.finfo(float).max
     X, y = np.random.default_rng(0).normal(size=(33, 3)), np.full(33, largest)
-    with np.errstate(all="ignore"):  # scikit-learn adds up targets to see whether they are finite
+    with np.errstate(all="ignore"):  # scikit-learn adds up the targets to see whether they are finite
         model = HedgeRegressor([("it", NAGRegressor(average=False))]).fit(X, y)
     assert model.named_estimators_.it.predict(X).max() == largest
     monkeypatch.setattr(HedgeRegressor, "_shares", lambda self: np.array([1.0 + 1e-15]))
@@ -490,7 +490,7 @@ def test_several_outputs():
 
 
 def apart(n, rng):
-    """Rows of a line with noise, a curve, and a target that is constant in the first 50."""
+    """Rows with three targets: a line with noise, a curve, and a target that is constant in the first 50 rows."""
     Z = rng.normal(size=(n, 3))
     return Z, np.column_stack(
         [Z[:, 0] + rng.normal(size=n), np.sin(3 * Z[:, 1]), np.where(np.arange(n) < 50, 7, Z[:, 2])]
@@ -507,7 +507,7 @@ def test_outputs_are_mixed_apart(options, kernel, rng):
         predicted, factors = model.predict(Z), [2.0**100, 1.0, 2.0**-100]
         other = HedgeRegressor(**options).partial_fit(Z[:47], Y[:47] * factors)
         other = pickle.loads(pickle.dumps(other)).partial_fit(Z[47:], Y[47:] * factors)
-        same = slice(1, 2) if "update" in options else slice(None)  # whose rate has a unit
+        same = slice(1, 2) if "update" in options else slice(None)  # with this option, the rate has a unit
         np.testing.assert_array_equal(other.predict(Z)[:, same], (predicted * factors)[:, same])
         Y[70, 0] = 1e308
         far = HedgeRegressor(**options).partial_fit(Z, Y)
@@ -592,7 +592,7 @@ def test_learners_that_refuse_weights_get_none_where_metadata_are_routed():
 
 
 def test_what_is_saved_does_not_learn_on():
-    """Another thread may write it while the mixture learns."""
+    """What is saved does not learn on, because another thread may write it while the mixture learns."""
     rows, y = CANCER[0][:60], CANCER[1][:60]
     model = HedgeClassifier().partial_fit(rows[:40], y[:40], [0, 1])
     state = model.__getstate__()
@@ -641,7 +641,7 @@ def test_tags_are_those_of_the_estimators():
 
 
 class Guess(RegressorMixin, BaseEstimator):
-    """Predicts a function of the first column, whatever it learns."""
+    """Predicts a function of the first column, whatever it has learnt."""
 
     def __init__(self, by):
         self.by = by
@@ -659,7 +659,7 @@ def guesses(*functions):
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_one_target_that_is_far_off_does_not_end_the_judging(kernel):
-    """The losses of its own row make differences so large that no other row counts beside it; these are taken away."""
+    """In the row of a far target, losses differ so much that no other row would count; the test takes this away."""
     y = np.random.default_rng(0).uniform(size=300)
     far = np.where(np.arange(300) == 5, 1e15, y)
     with sklearn_nag.config_context(kernel=kernel):
@@ -672,7 +672,7 @@ def test_one_target_that_is_far_off_does_not_end_the_judging(kernel):
 
 
 def test_far_origins_of_targets_do_not_end_the_judging():
-    """Of targets that are 1 apart where doubles are 0.004 apart."""
+    """The targets differ by about 1, where doubles are 0.004 apart."""
     y = 3e13 + np.random.default_rng(0).normal(size=600)
     better, worse = y + 0.25, y - 1.0
     n = np.arange(600.0)[:, None]
@@ -709,7 +709,7 @@ def test_losses_of_faint_probabilities_are_their_own(ps):
     [("squared_error", 0.0), ("absolute_error", 1.0), ("absolute_error", 1e6), ("squared_error", 1e13)],
 )
 def test_experts_that_differ_by_rounding_share_alike(loss, origin, kernel, rng):
-    """In terms that are added up, and cancel in some rows, and by the last digits where an origin is added."""
+    """The experts differ by rounding of terms that add up or cancel and, with an origin, by the last digits."""
     x = rng.normal(size=150)
     y = origin + x + 0.1 * rng.normal(size=150)
     y[7] = origin + 1e9
@@ -791,7 +791,7 @@ def test_a_failed_call_changes_nothing():
     bad = X.copy()
     bad[3, 3] = np.nan
     unknown, weight = np.where(np.arange(len(y)) == 3, 2, y), 1.0 * (np.arange(len(y)) != 3)
-    with pytest.raises(ValueError, match="y contains 2, which is not one of"):  # whatever its row weighs
+    with pytest.raises(ValueError, match="y contains 2, which is not one of"):  # whatever the weight of its row
         model.partial_fit(X, unknown, None, weight)
     for arguments in ((bad, y), (X[:, 1:], y), (X, y + 1), (X, y, [0, 1, 2]), (X, y, None, -np.ones(len(y)))):
         with pytest.raises(ValueError):
@@ -821,13 +821,13 @@ def test_learners_see_the_order_of_rows_that_they_learnt_in_another_or_again(opt
 
 
 def test_a_blend_of_equal_forecasts_is_trusted_as_they_are():
-    """Rounding in their mean, which is all the difference, would move most of the weight."""
+    """Equal forecasts differ from their mean by rounding alone, which would move most of the weight."""
     model = HedgeRegressor([(name, NAGRegressor(average=False)) for name in "abc"]).partial_fit(*DIABETES)
     np.testing.assert_array_equal(model._mixture.weights(), np.full((1, 4), 0.25))
 
 
 class LastsLonger(SGDClassifier):
-    """Fails where it has learnt 200 rows."""
+    """Fails once it has learnt 200 rows."""
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         if getattr(self, "t_", 0) > 200:
@@ -964,7 +964,7 @@ def test_what_may_not_change():
         model = pickle.loads(pickle.dumps(model)).partial_fit(*diabetes)
         with pytest.raises(ValueError, match=message):
             model.set_params(**changed).partial_fit(*diabetes)
-    saved = HedgeRegressor().partial_fit(*diabetes)  # by a version of other defaults
+    saved = HedgeRegressor().partial_fit(*diabetes)  # by a version with other defaults
     saved._experts[0].estimator.early_stopping = False
     pickle.loads(pickle.dumps(saved)).partial_fit(*diabetes)
     with pytest.raises(AttributeError):
@@ -1047,7 +1047,7 @@ def test_errors_about_targets_name_rows_as_given(rng, nested):
     experts = [("mixed", HedgeRegressor(experts))] if nested else experts
     whole = HedgeRegressor(experts, random_state=0)
     calls = [HedgeRegressor(experts, shuffle=False).fit, whole.fit, whole.partial_fit]
-    if nested:  # whose estimators have been made by now
+    if nested:  # the estimators of this one have already been made
         calls.append(HedgeRegressor(experts).partial_fit(X, y).partial_fit)
     for call in calls:
         with pytest.raises(ValueError, match="'rates', one of estimators: .* not be negative; y is -1.0 in row 250"):
@@ -1059,4 +1059,4 @@ def test_members_whose_class_weights_are_all_0_are_refused():
     experts = [("plain", NAGClassifier()), ("nothing", NAGClassifier(class_weight={0: 0, 1: 0}))]
     with pytest.raises(ValueError, match="'nothing', one of estimators: class_weight is zero for all rows"):
         HedgeClassifier(experts).fit(*CANCER)
-    assert HedgeClassifier(experts).partial_fit(*CANCER, classes=[0, 1]).t_ > 0  # as more rows may come
+    assert HedgeClassifier(experts).partial_fit(*CANCER, classes=[0, 1]).t_ > 0  # because more rows may come

@@ -1,4 +1,4 @@
-"""What columns have had that vary late in a stream."""
+"""The values of columns that vary only late in a stream."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What mixtures have in common."""
+"""What all mixtures have in common."""
 
 import pickle
 
@@ -14,7 +14,7 @@ X, Y = (rows[:40] for rows in load_diabetes(return_X_y=True))
 
 @pytest.fixture(scope="module")
 def states():
-    """Attributes of a mixture of numbers, and of one of classes, that have learnt rows."""
+    """Attributes of a mixture of regressors and of one of classifiers, both of which have learnt rows."""
     numbers = HedgeRegressor([("a", NAGRegressor()), ("b", NAGRegressor(average=False))]).partial_fit(X, Y)
     classes = HedgeClassifier([("a", NAGClassifier())]).partial_fit(X, Y > 140, classes=[False, True])
     return {type(model): model.__getstate__() for model in (numbers, classes)}
@@ -72,7 +72,7 @@ def test_losses_count_by_the_weights_of_rows():
 
 
 class Undecided(ClassifierMixin, BaseEstimator):
-    """Takes no weights, and has no number for the probabilities of some rows."""
+    """Takes no weights, and returns some probabilities that are not finite."""
 
     def partial_fit(self, X, y, classes=None):
         self.classes_ = np.unique(y) if classes is None else np.asarray(classes)

@@ -1,4 +1,4 @@
-"""Bounds on single weights, in raw units: as textbooks and least squares have them, and kept to the bit."""
+"""Bounds on single weights, in raw units: they agree with textbooks and least squares, and are kept to the bit."""
 
 import copy
 import os
@@ -45,15 +45,15 @@ def test_gradient_descent_is_the_textbooks(rng, make, lazy):
 
 
 def proximal_by_its_statement(X, y, low, high, eta, beta, l1):
-    """FTRL-Proximal for the absolute error: each weight minimises, in its bounds, what all rows so far add up to.
+    """FTRL-Proximal for the absolute error: each weight minimises, within its bounds, what all rows so far add up to.
 
-    By the function itself, of one weight, at its breakpoints and where its slope is 0.
+    The minimum is found by evaluating this function of one weight at its breakpoints and where its slope is 0.
     """
     n, l1s = np.zeros(X.shape[1]), np.array([l1, -l1])
     slopes, pulls, centres, played = np.zeros(X.shape[1]), np.zeros(X.shape[1]), np.zeros(X.shape[1]), []
     for x, target in zip(X, y):
         w = np.zeros(X.shape[1])
-        strength = pulls + beta / eta  # sum sigma, and what keeps the first steps short
+        strength = pulls + beta / eta  # sum sigma, plus the term that keeps the first steps short
         for i, total in enumerate(centres - slopes):
             candidates = np.array([low[i], high[i], 0.0, *(total - l1s) / strength[i]])
             candidates = candidates[(candidates >= low[i]) & (candidates <= high[i])]
@@ -90,7 +90,7 @@ def test_a_long_stream_comes_near_the_best_there_is(rng, estimator):
     least = np.mean((best.predict(X) - y) ** 2)
     assert np.mean((reg.predict(X) - y) ** 2) < least + 0.03 * np.var(y)
     free = copy.deepcopy(estimator).partial_fit(X, y)
-    assert np.mean((free.predict(X) - y) ** 2) < 0.5 * least  # so bounds are what matters
+    assert np.mean((free.predict(X) - y) ** 2) < 0.5 * least  # so the bounds matter
 
 
 def test_passes_find_nnls(rng):
@@ -116,7 +116,7 @@ KINDS = [
 
 
 def drifting(rng, n=120):
-    """Rows whose units shrink and grow, so that scales do, with gaps."""
+    """Rows with gaps, whose units shrink and grow, so that scales do, too."""
     X, y = table(rng, n)
     return X * 10.0 ** np.sin(np.arange(n) / 9.0)[:, None] * (rng.random(X.shape) < 0.7), y
 
@@ -140,7 +140,7 @@ def test_bounds_hold_to_the_bit_after_every_cut(cuts, which, storage):
     ("estimator", "compiled"), [(KINDS[0], np.asarray), (FTRLRegressor(), sparse.csr_array)], ids=["nag", "ftrl"]
 )
 def test_kernels_and_containers_agree(rng, estimator, compiled, kernel):
-    """Dense rows of one family and sparse ones of the other are learnt by compiled code; all with ``EVERY_RULE``."""
+    """Compiled code learns dense rows of one family and sparse ones of the other; with ``EVERY_RULE``, all."""
     X, y = drifting(rng)
     played, coefs = [], []
     model = copy.deepcopy(estimator).set_params(constraint=Box(LOW, HIGH), centering=False)
@@ -157,7 +157,7 @@ def test_kernels_and_containers_agree(rng, estimator, compiled, kernel):
 
 
 def test_what_predicts_is_what_coef_says(rng):
-    """Also where few columns are looked up, and where the average of weights was held by other scales."""
+    """Predictions agree with ``coef_`` even if few columns are looked up, or other scales bounded the average."""
     X, y = table(rng, 120)
     X[60:, 0] = 0.0  # so that its root mean square falls
     X = sparse.csr_array(sparse.hstack([X, sparse.csr_array((120, 5000))]))
@@ -220,7 +220,7 @@ def test_classes_have_bounds_each(rng):
         wide, free = (clone(clf).set_params(constraint=box) for box in (Box(-1e9, 1e9), None))
         with config_context(kernel="numpy"):
             intercepts = [each.partial_fit(X[:60], y[:60], classes=[0, 1, 2]).intercept_ for each in (wide, free)]
-        np.testing.assert_allclose(*intercepts, rtol=1e-9)  # which has no bounds
+        np.testing.assert_allclose(*intercepts, rtol=1e-9)  # the intercept has no bounds
     with pytest.raises(ValueError, match="the given weights are outside the bounds"):
         NAGClassifier(constraint="nonnegative").fit(X, y > 0, coef_init=np.full((1, 5), -1.0))
 

@@ -1,4 +1,4 @@
-"""Probabilities and sets of classes from predictions made before rows were learnt."""
+"""Probabilities and sets of classes, from predictions made before the rows were learnt."""
 
 import pickle
 
@@ -45,7 +45,7 @@ def test_nothing_else_changes():
 @pytest.mark.parametrize("class_weight", ["balanced", {0: 0.5, 1: 30.0, 2: 4.0}])
 @pytest.mark.parametrize("slopes", [[[0, 0], [1.5, -1.0]], [[0, 0], [1.5, -1.0], [-1.0, 1.0]]], ids=len)
 def test_weights_of_classes_do_not_move_probabilities(slopes, class_weight, multi_class, rng):
-    """Which are those of the rows, as they are known without weights, in streams and after fit."""
+    """Despite class weights, probabilities are those of the rows without weights, in streams and after `fit`."""
     rows = rng.normal(size=(6000, 2))
     p = softmax(rows @ np.transpose(slopes) - 3.0 * (np.arange(len(slopes)) > 0), axis=1)
     y = (rng.random((6000, 1)) > p.cumsum(axis=1)).sum(axis=1)
@@ -77,7 +77,7 @@ def test_rows_left_out_and_weighed_for_that_are_as_if_all_had_come(loss, rng):
 
 
 def rare_class(rng, n):
-    """Rows of which 9 % are of a class, and how probable that was."""
+    """Rows of which 9 % belong to one class, with the probability of that class."""
     rows = rng.normal(size=(n, 5))
     p = expit(rows @ [1.5, -1.0, 0.5, 0.0, 0.0] - 3.5)
     return rows, (rng.random(n) < p).astype(int), p
@@ -85,13 +85,13 @@ def rare_class(rng, n):
 
 @pytest.mark.parametrize("loss", ["hinge", "modified_huber", "perceptron"])
 def test_fit_goes_by_the_scores_of_all_passes_of_many_rows(loss):
-    """Those of the first pass mean something else than those of the last."""
+    """Scores of the first pass do not mean the same as those of the last, so `fit` goes by the scores of all passes."""
     found = []
     for seed in range(4):
         rows, y, p = rare_class(np.random.default_rng(seed), 6000)
         clf = NAGClassifier(loss, random_state=0, **SURE).fit(rows[:2000], y[:2000])
         found.append(log_loss(y[2000:], clf.predict_proba(rows[2000:])) - log_loss(y[2000:], p[2000:]))
-    assert np.mean(found) < {"modified_huber": 0.005}.get(loss, 0.04)  # by the first pass .009, .044 and .109
+    assert np.mean(found) < {"modified_huber": 0.005}.get(loss, 0.04)  # with the first pass alone .009, .044 and .109
 
 
 @pytest.mark.parametrize(("loss", "n"), [("log_loss", 2000), ("hinge", 199)])
@@ -107,7 +107,7 @@ def test_rows_held_out_by_a_search_count_by_their_weight(learner, rng):
     rows, y = rng.normal(size=(200, 100)), np.arange(200) % 2
     clf = learner("hinge", random_state=0, **SURE).fit(rows, y, sample_weight=np.where(y, 50.0, 1.0))
     assert len(clf.validation_losses_)  # it has searched
-    assert clf.predict_proba(rng.normal(size=(500, 100)))[:, 1].mean() > 0.8  # .98 by weight, half by number
+    assert clf.predict_proba(rng.normal(size=(500, 100)))[:, 1].mean() > 0.8  # .98 by weight, one half by number
 
 
 def test_offsets_go_on_when_weights_of_classes_are_taken_away(rng):
@@ -117,7 +117,7 @@ def test_offsets_go_on_when_weights_of_classes_are_taken_away(rng):
     model = NAGClassifier(class_weight={1: 9.0}, **SURE).partial_fit(rows[:3000], y[:3000], classes=[0, 1])
     model.set_params(class_weight=None).partial_fit(rows[3000:6000], y[3000:6000])
     assert log_loss(y[6000:], model.predict_proba(rows[6000:])) < log_loss(y[6000:], p[6000:]) + 0.02
-    assert not learnt(y=BINARY, **SURE)._evidence.table[0, 1:].any()  # without weights there are none
+    assert not learnt(y=BINARY, **SURE)._evidence.table[0, 1:].any()  # without class weights, there are no offsets
 
 
 @pytest.mark.parametrize("estimator", [FTRLClassifier("hinge", **SURE), ScaleInvariantClassifier("hinge", **SURE)])
@@ -208,9 +208,9 @@ def test_onnx(options, y):
 
 @pytest.mark.parametrize("y", [Y, BINARY], ids=["ten classes", "two classes"])
 def test_sets_before_each_row(y):
-    """Row by row, `predict_set` says what `progressive_validation` counts in one pass.
+    """Row by row, `predict_set` returns what `progressive_validation` counts in one pass.
 
-    Without a unit, as predictions on the way know that of the features of their row.
+    There is no normalization, because predictions on the way already know the units of their row's features.
     """
     n, coverages, options = 60, [0.5, 0.9], {"loss": "hinge", "normalization": None, **SURE}
     clf = NAGClassifier(**options)
@@ -225,7 +225,7 @@ def test_sets_before_each_row(y):
     result = progressive_validation(
         NAGClassifier(**options), X[:n], y[:n], sample_weight=weight, classes=np.unique(y), coverage=coverages
     )
-    for column, unknown in ((0, 2), (1, 10)):  # rows whose sets are of all classes for want of rows
+    for column, unknown in ((0, 2), (1, 10)):  # rows whose sets contain all classes for lack of rows
         told = slice(unknown, None)
         assert result.coverage[column] == pytest.approx(np.array(held)[told, column].mean())
         assert result.width[column] == pytest.approx(np.array(size)[told, column].mean())

@@ -1,4 +1,4 @@
-"""Calls within calls: from functions that a call itself calls, and from signal handlers."""
+"""Calls within calls: from functions that a call itself runs, and from signal handlers."""
 
 import copy
 import itertools
@@ -30,13 +30,13 @@ from sklearn_nag.model_selection import ProgressiveSearch
 
 DIABETES, WINE = load_diabetes(return_X_y=True), load_wine(return_X_y=True)
 LEARN = kernels.learn
-# A mixture of two is pickled and read sooner than that of all.
+# A mixture of two learners is pickled and read faster than one of all.
 HEDGE = HedgeRegressor([("nag", NAGRegressor()), ("free", ScaleInvariantRegressor())], random_state=0)
 HEDGE_OF_CLASSES = HedgeClassifier([("nag", NAGClassifier()), ("auto", NAGClassifier(eta0="auto"))], random_state=0)
 
 
 def interrupted(monkeypatch, handler):
-    """Make a handler of signals run whenever some rows have been learnt, half of them in place."""
+    """Make a signal handler run after each half of the rows that a call of the kernel learns."""
 
     def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None, **options):
         order = np.arange(X.shape[0]) if order is None else order
@@ -80,7 +80,7 @@ def test_a_model_is_not_entered_again(estimator, method, again):
     assert len(told) > 3
     assert np.isfinite(told).all()
     assert np.array_equal(model.predict(X), twin.predict(X))
-    getattr(model, again)(X, y)  # and when the call has ended it learns
+    getattr(model, again)(X, y)  # once the call has ended, it learns
 
 
 def test_what_a_function_reads_is_the_model_so_far():
@@ -88,7 +88,7 @@ def test_what_a_function_reads_is_the_model_so_far():
     model, whole = NAGRegressor().partial_fit(X[:100], y[:100]), NAGRegressor().partial_fit(X[:100], y[:100])
 
     def read(now):
-        if now.estimator is not model:  # as the other one reports, too
+        if now.estimator is not model:  # because the other one also reports
             return
         saved = pickle.loads(pickle.dumps(now.estimator))
         assert saved.t_ == now.estimator.t_ == 100 + now.rows
@@ -104,7 +104,7 @@ def test_what_a_function_reads_is_the_model_so_far():
 
 
 def with_few_passes(estimator):
-    """A copy whose `fit` ends soon; that of single models by its own search, which learns the rows held out then."""
+    """A copy whose `fit` ends soon. That of single models ends by its own search, and then learns the rows held out."""
     parameters = estimator.get_params()
     is_single = "n_iter_no_change" in parameters and parameters.get("half_life") != "auto"
     return clone(estimator).set_params(**({"max_iter": 8, "n_iter_no_change": 1} if is_single else {"max_iter": 2}))
@@ -227,15 +227,15 @@ def test_sparse_rows_are_undone_for_a_handler(monkeypatch):
     ids=str,
 )
 def test_at_every_line_of_a_call_the_model_is_whole(estimator, method):
-    """Traced: what a handler would read if its signal came before any line of the library that is run.
+    """A tracer reads the model before every line of the library that runs, as a signal handler would.
 
-    Lines of what a mixture is made of are traced for these by themselves; for the mixture some of them are.
+    The members of a mixture are traced by themselves; in the mixture, only some of their lines are traced.
     """
     X, y = (rows[:30] for rows in DIABETES)
     model = with_few_passes(estimator).partial_fit(X[:20], y[:20])
     after = getattr(copy.deepcopy(model), method)(X, y)
     whole = [model.predict(X).tobytes(), after.predict(X).tobytes()]
-    read, blobs = [], set()  # most of which are the same
+    read, blobs = [], set()  # most of these are the same
 
     def trace(frame, event, arg):
         if "sklearn_nag" not in frame.f_code.co_filename:
@@ -267,17 +267,17 @@ def test_at_every_line_of_a_call_the_model_is_whole(estimator, method):
 
 
 def forks(test):
-    """Mark a test that forks where it can."""
+    """Mark a test that forks; skip it where there are no forks."""
     test = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")(test)
     return pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")(test)
 
 
 def in_a_fork(function):
-    """What a function returns in a process forked here."""
+    """What a function returns in a process that is forked here."""
     ours, theirs = os.pipe()
     process = os.fork()
     if process == 0:
-        signal.alarm(60)  # as it could wait for a lock that nobody holds
+        signal.alarm(60)  # because it could wait for a lock that nobody holds
         try:
             answer = function()
         except BaseException as error:
@@ -293,7 +293,7 @@ def in_a_fork(function):
 
 
 def what_it_does(model, X, y):
-    """What a model predicts, as it is and saved, and what it predicts when it has learnt rows."""
+    """What a model predicts, as it is and after it was saved, and what it predicts once it has learnt rows."""
     saved = pickle.loads(pickle.dumps(model))
     return [some.predict(X).tobytes() for some in (model, saved, model.partial_fit(X, y))]
 
@@ -313,7 +313,7 @@ FORKED = {
 }
 
 
-SINGLE = list(FORKED)[:6]  # which learn by one call; what is made of others has more, and may have some behind it
+SINGLE = list(FORKED)[:6]  # these learn by one call; others make several calls, some of which may be over
 
 
 @forks
@@ -359,7 +359,7 @@ def test_a_process_forked_while_a_thread_learns_has_the_model_before_the_call(mo
 @forks
 @pytest.mark.parametrize(("name", "n"), [("nag", 3000), ("free", 3000), ("forgets", 100), ("half-lives", 50)])
 def test_a_fork_may_come_at_any_moment(name, n):
-    """Of learners that the tests compile, in the midst of compiled code."""
+    """For learners that the tests compile, the fork may come in the middle of compiled code."""
     from scipy import sparse
 
     X = sparse.random(n, 5_000, density=2e-3, format="csr", random_state=np.random.default_rng(0))

@@ -157,7 +157,7 @@ def test_weights_of_unknown_classes_are_refused_if_others_have_none(classifier):
     ],
 )
 def test_regression_losses_are_those_of_targets_of_1(loss, make, options):
-    """With two classes that is the regressor for -1 and 1, without the origin and unit of a target."""
+    """A regression loss for two classes is the regressor for -1 and 1, without the target's origin and unit."""
     X, y = (rows[:150] for rows in load_breast_cancer(return_X_y=True))
     clf = make(loss, epsilon=0.3, **options).partial_fit(X, y, classes=[0, 1])
     twin = NAGRegressor if make is NAGClassifier else ScaleInvariantRegressor
@@ -205,7 +205,7 @@ def test_losses_without_probabilities_say_what_has_them():
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_classes_of_a_stream_are_balanced_by_the_rows_so_far(weighted, rng):
-    """The bits of rows weighted by hand, by the classes that have come, however the stream is cut or saved."""
+    """The bits are those of rows weighted by hand, by the classes so far, however the stream is cut or saved."""
     X, y = rng.normal(size=(200, 3)), np.minimum(rng.integers(0, 9, 200), 2)
     weight = rng.integers(0, 3, 200) * rng.random(200) if weighted else None
     counts, factors = np.zeros(3), []
@@ -316,7 +316,7 @@ def test_balanced_classes_need_not_all_come_again(rng):
     X, y = rng.normal(size=(90, 3)), np.arange(90) % 3
     model = NAGClassifier(class_weight="balanced", warm_start=True, random_state=0).fit(X, y)
     two = y < 2
-    weights = {0: 1.0, 1: 1.0, 2: 1.0}  # as both have 30 rows
+    weights = {0: 1.0, 1: 1.0, 2: 1.0}  # because both have 30 rows
     expected = clone(model).set_params(class_weight=weights).fit(X, y).fit(X[two], y[two])
     np.testing.assert_array_equal(model.fit(X[two], y[two]).coef_, expected.coef_)
 

@@ -1,4 +1,4 @@
-"""Predictions held within a range, while learning and afterwards, by every regressor."""
+"""Every regressor keeps predictions within a range, while it learns and afterwards."""
 
 import copy
 import itertools
@@ -60,9 +60,11 @@ def played(model, X, y):
 
 
 def growth_and_margin(y, weight=None):
-    """The slope of targets, by least squares, on the time that their weights fill, times all of it; the margin for it.
+    """The growth of the targets, and the margin for it.
 
-    That is 2.5 times the growth less 1.5 times its standard error; each target stands at the middle of its time.
+    The growth is the least-squares slope of the targets over time, times all of the time. Each target fills a time as
+    long as its weight, and stands at the middle of it. The margin is 2.5 times the excess of the growth over 1.5 times
+    its standard error.
     """
     weight = np.ones(len(y)) if weight is None else weight
     t = np.cumsum(weight)
@@ -74,7 +76,7 @@ def growth_and_margin(y, weight=None):
 
 
 def ranges(y, has_margin=True):
-    """Between which predictions of each row but the first are to be, by the targets before it."""
+    """The bounds on the prediction of each row but the first, by the targets before it."""
     y = y[:, None]
     low, high = (end.accumulate(y)[:-1] for end in (np.minimum, np.maximum))
     growth, margin = np.transpose([growth_and_margin(y[:n]) for n in range(1, len(y))], (1, 0, 2)) * has_margin
@@ -109,7 +111,7 @@ def test_a_range_that_is_never_left_changes_nothing(rng, name):
     X, y = data(rng, outlying=False)
     free, wide = make(name, clip=None), make(name, clip=(-1e9, 1e9))
     if name == "auto":
-        free.set_params(clip=(-1e99, 1e99))  # experts are clipped without being asked to, with clip=None
+        free.set_params(clip=(-1e99, 1e99))  # with clip=None, experts are clipped anyway
     p = free.partial_fit(X, y).predict(X)
     assert np.array_equal(wide.partial_fit(X, y).predict(X), p)
     assert np.array_equal(wide.coef_, free.coef_)
@@ -195,7 +197,7 @@ def test_rates_have_the_same_margin(rng, loss):
                 assert low == pytest.approx(y.min())
                 assert high == pytest.approx(y.max() + margin)
     falling = NAGRegressor(loss=loss).partial_fit(X, y[::-1])
-    assert falling._state.clip_range()[0] == losses.ZERO  # as it would be below 0
+    assert falling._state.clip_range()[0] == losses.ZERO  # because it would be below 0
     assert falling.predict(1e9 * X).min() == 0.0
 
 
@@ -276,7 +278,7 @@ def test_a_merged_model_knows_the_range_of_all(rng, name, target_normalization):
     margin = 2.5 * (growth - 1.5 * np.sqrt((12.0 * np.var(y) - growth**2) / 250.0)) if target_normalization else 0.0
     p = merge(models).predict(1e5 * np.vstack([X, -X]))
     assert p.min() == pytest.approx(y.min())
-    assert p.max() == pytest.approx(y.max() + margin, rel=1e-3)  # as parts have 84, 83 and 83 rows
+    assert p.max() == pytest.approx(y.max() + margin, rel=1e-3)  # because parts have 84, 83 and 83 rows
 
 
 def test_rows_of_weight_0_widen_nothing(rng):
@@ -347,13 +349,13 @@ def test_infinite_ends_of_rates_sweeps_and_mixtures(rng):
     for model in (swept, mixed, merged):
         p = model.predict(1e5 * X)
         assert np.isfinite(p).all()
-        assert (p.min(), p.max() > 1.9 * y.max()) == (0.0, True)  # a mixture holds what it is told to such a range
+        assert (p.min(), p.max() > 1.9 * y.max()) == (0.0, True)  # a mixture keeps what it is told within such a range
 
 
 def test_a_few_predictions_at_the_ends_are_no_reason_to_warn(rng):
     X, y = data(rng, n=400, outlying=False)
     model = make("snag").partial_fit(X, y)
-    bounded = make("snag").partial_fit(X, (y > 7.0).astype(float))  # of which predictions go a little beyond 0 and 1
+    bounded = make("snag").partial_fit(X, (y > 7.0).astype(float))  # its predictions go a little beyond 0 and 1
     outlying = X.copy()
     outlying[:40] *= 1e3
     with warnings.catch_warnings():

@@ -41,7 +41,7 @@ OTHER_RULES = [
 ]
 
 
-@pytest.mark.filterwarnings("ignore:alpha has no effect")  # a check sets it for all that have it
+@pytest.mark.filterwarnings("ignore:alpha has no effect")  # a check sets it on every estimator that has it
 @parametrize_with_checks(ESTIMATORS)
 def test_scikit_learn_check(estimator, check):
     run_check(check, estimator, BY_ORDER)

@@ -1,4 +1,4 @@
-"""Learners whose weights are held in a set, by both kernels: as the textbooks have them, and whatever the units."""
+"""Learners whose weights are constrained to a set, by both kernels: they agree with textbooks, whatever the units."""
 
 import copy
 import itertools
@@ -37,7 +37,7 @@ def rows(rng, n=120, d=5):
 
 
 def to_simplex(w, radius):
-    """By bisection."""
+    """Project on the simplex by bisection."""
     low, high = w.min() - radius - 1.0, w.max()
     for _ in range(200):
         middle = (low + high) / 2
@@ -78,7 +78,7 @@ def test_gradient_descent_is_the_textbooks(rng, kind, radius, kernel):
             greedy = NAGRegressor(**options, **OGD)
             np.testing.assert_allclose(greedy._play(container(X), y)[:, 0], played, rtol=0, atol=1e-9)
             np.testing.assert_allclose(greedy.coef_, w, rtol=0, atol=1e-9)
-            # Lazily the simplex begins where zero gradients lead: at the nearest point to 0.
+            # The lazy version of the simplex starts where zero gradients lead: at the point nearest to 0.
             played, w = textbook(X, y, project, 0.2, True, 0.0 * start)
             lazy = FTRLRegressor(**options, **LAZY)
             np.testing.assert_allclose(lazy._play(container(X), y)[:, 0], played, rtol=0, atol=1e-9)
@@ -94,7 +94,7 @@ def test_a_mixture_has_its_sum_where_steps_are_far_longer_than_it_is_wide(rng, k
             reg = FTRLRegressor(constraint=Simplex(radius), regularizer="l2", normalization="rms").partial_fit(X, y)
             u = reg.coef_ * reg.scale_ / reg._state.unit()
             assert u.sum() == pytest.approx(radius, rel=1e-12)
-        if kernel == "numba" and not os.environ.get("EVERY_RULE"):  # which would be compiled for this
+        if kernel == "numba" and not os.environ.get("EVERY_RULE"):  # its rule would be compiled for this test
             return
         for factor in (1e9, 1e50):
             reg = NAGRegressor(constraint=Simplex(), **OGD).partial_fit(X * factor, y)
@@ -103,7 +103,7 @@ def test_a_mixture_has_its_sum_where_steps_are_far_longer_than_it_is_wide(rng, k
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_nag_is_that_of_the_theorem(rng, kernel):
-    """Once scales are known, with ``eta0 = sqrt(2)``."""
+    """NAG is that of the theorem once scales are known, with ``eta0 = sqrt(2)``."""
     X, y = rows(rng)
     X *= [1.0, 1e3, 1e-3, 1.0, 5.0]
     scale, C = np.abs(X).max(axis=0), 0.7
@@ -113,7 +113,7 @@ def test_nag_is_that_of_the_theorem(rng, kernel):
             "absolute_error", normalization="max", eta0=np.sqrt(2.0), constraint=WeightedL1Ball(C),
             target_normalization=None, clip=None, **options,
         )  # fmt: skip
-        reg.partial_fit(np.diag(scale), np.zeros(5))  # rows that are predicted right teach scales alone
+        reg.partial_fit(np.diag(scale), np.zeros(5))  # rows that are predicted correctly teach only scales
         played = reg._play(X, y)[:, 0]
     expected = plain.nag(X[None], y[None], plain.absolute_gradient, scale[None], C)[0]
     np.testing.assert_allclose(played, expected, rtol=0, atol=1e-9)

@@ -1,4 +1,4 @@
-"""What the estimators must plug into."""
+"""What the estimators must work with."""
 
 from functools import partial
 
@@ -90,7 +90,7 @@ def test_hashed_text_in_batches():
     assert clf.coef_.shape == (1, 2**20)
 
 
-GRID = {"eta0": [0.01, 0.1, 1.0], "normalization": ["max", "auto"]}  # for which code is compiled anyway
+GRID = {"eta0": [0.01, 0.1, 1.0], "normalization": ["max", "auto"]}  # code for these is compiled anyway
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_features_are_selected_in_any_units(make):
     for select in (partial(SelectFromModel, threshold="mean"), partial(RFE, n_features_to_select=2)):
         selector = clone(select(learner, importance_getter="feature_importances_")).fit(X, y)
         assert list(selector.get_support(indices=True)) == [0, 1]
-        by_default = select(learner).fit(X, y)  # which goes by coef_, and so by units
+        by_default = select(learner).fit(X, y)  # this goes by coef_, and so by units
         assert not by_default.get_support()[0]
 
 
@@ -232,7 +232,7 @@ def test_frames(library):
     data = library.DataFrame({name: X[:, i] for i, name in enumerate(names)})
     labels = library.Series(["white" if v else "red" for v in y])
     clf = NAGClassifier(**QUICK).fit(data, labels)
-    seen = hasattr(SGDClassifier().fit(data, labels), "feature_names_in_")  # not by scikit-learn 1.6 in polars 2
+    seen = hasattr(SGDClassifier().fit(data, labels), "feature_names_in_")  # scikit-learn 1.6 does not in polars 2
     assert list(getattr(clf, "feature_names_in_", ())) == (names if seen else [])
     assert set(clf.predict(data)) == {"red", "white"}
     assert np.array_equal(clf.coef_, NAGClassifier(**QUICK).fit(X, y > 0).coef_)

@@ -1,4 +1,4 @@
-"""Models of scikit-learn made from fitted ones: the same predictions, or a reason why there is none."""
+"""Models of scikit-learn made from fitted ones: they predict the same, or there is a reason why there is none."""
 
 import pickle
 import warnings

@@ -1,4 +1,4 @@
-"""Scales that are learnt in a pass of their own."""
+"""Scales that are learnt in a separate pass."""
 
 import numpy as np
 import pytest
@@ -29,10 +29,10 @@ def test_it_is_learning_by_scales_that_were_known(rng, constraint, kernel, conta
     options["target_normalization"] = None
     with config_context(kernel=kernel):
         own = NAGRegressor("absolute_error", scales="first-pass", **options, **ONE_PASS).fit(container(X), y)
-        # Rows of one feature each teach scales alone, where what is predicted, 0, is the target.
+        # Rows with one feature each teach only scales, because their target is 0, which is what is predicted.
         scale = np.abs(X).max(axis=0)
         other = NAGRegressor("absolute_error", **options).partial_fit(container(np.diag(scale)), np.zeros(4))
-        if constraint is None:  # these count in sqrt(t / N), as the first pass does
+        if constraint is None:  # such rows count in sqrt(t / N), as the first pass does
             other._state.t, other._state.N = first_pass_clocks(X)
         other.partial_fit(container(X), y)
         online = NAGRegressor("absolute_error", **options).partial_fit(container(X), y)
@@ -44,7 +44,7 @@ def test_it_is_learning_by_scales_that_were_known(rng, constraint, kernel, conta
 
 
 def first_pass_clocks(X):
-    """Rows, and the sum of squares over the scales of their time."""
+    """The number of rows, and the sum of squares over the scales of their time."""
     return float(len(X)), ((X / np.maximum.accumulate(np.abs(X))) ** 2).sum()
 
 
@@ -56,7 +56,7 @@ def test_all_that_fit_can_do(rng, estimator):
     model = estimator(**options).fit(X, y)
     assert model.score(X, y) > 0.7
     more = estimator(**{**options, "warm_start": True, "max_iter": 1, "tol": None}).fit(X, y).fit(X, y)
-    assert more.t_ == 3 * 100  # a model that goes on knows scales
+    assert more.t_ == 3 * 100  # a model that goes on already knows the scales
     for further in ({"early_stopping": True}, {"eta0": "auto"}, {"penalty": "l2"}, {"adaptive": False}):
         assert estimator(**options, **further).fit(sparse.csr_array(X), y).score(X, y) > 0.5
     begun = estimator(**{**options, "max_iter": 1, "tol": None}).fit(

@@ -143,6 +143,6 @@ def test_a_mean_at_the_end_of_the_range_is_not_rounded_out_of_it():
 
 
 def test_rates_that_fall_to_nothing():
-    """Powers of time beyond the range: then weights stay 0."""
+    """If powers of time leave the range, weights stay 0."""
     assert (FTRLClassifier(regularizer="entropy", power_t=1e150).fit(X, Y).coef_ == 0).all()
     assert np.isfinite(FTRLClassifier(power_t=1e150).fit(X, Y).coef_).all()

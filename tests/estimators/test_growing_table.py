@@ -30,7 +30,7 @@ X, Y = load_wine(return_X_y=True)
 
 
 def lines(capsys):
-    """Rows, weight, mean loss and mean loss since the last line, of each line printed."""
+    """Rows, weight, mean loss, and mean loss since the last line, for each printed line."""
     printed = capsys.readouterr().out.splitlines()
     return np.array([[float(word) for word in line.split()[:4]] for line in printed if "loss" not in line])
 
@@ -122,7 +122,7 @@ def test_reports_change_no_bit_and_tell_what_attributes_say_at_the_end(model):
 
 
 def test_speed_is_that_of_learning_since_the_last_report(monkeypatch):
-    """A clock that each look at it puts on by half a second."""
+    """The clock advances by half a second each time it is read."""
     clock, reports = itertools.count(1000.0, 0.5), []
     monkeypatch.setattr(_growing_table, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
     with report_progress(reports.append):

@@ -1,4 +1,4 @@
-"""Input and circumstances that no user means to have: malformed sparse rows, other threads, the ends of the range."""
+"""Input and circumstances that no user intends: malformed sparse rows, other threads, the ends of the range."""
 
 import copy
 import functools
@@ -50,7 +50,7 @@ def test_three_classes_and_weights_far_apart(kernel):
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_a_mean_of_the_targets_that_falls_by_thirteen_digits(kernel):
-    """Predictions move to the new mean, not by the difference of the two, in which its digits would be lost."""
+    """Predictions move to the new mean itself, because its digits would be lost in the difference of the means."""
     model = NAGRegressor(half_life=1.0)
     with config_context(kernel=kernel):
         model.partial_fit([[0.0]] * 3, [0.0, 1.0, 0.0], sample_weight=[1.0, 1e51, 5e51 * 2.0**40])
@@ -94,7 +94,7 @@ def wrong_coo():
 
 
 def with_array(kind, name, change):
-    """Rows of a kind, one of whose arrays is changed by a function."""
+    """Rows in a sparse format, one of whose arrays is changed by a function."""
     rows = good_rows().asformat(kind)
     setattr(rows, name, change(getattr(rows, name)))
     return rows
@@ -102,7 +102,7 @@ def with_array(kind, name, change):
 
 def with_coordinates(change):
     rows = good_rows().tocoo()
-    if hasattr(rows, "coords"):  # as SciPy mends what is given to ``row`` and ``col``
+    if hasattr(rows, "coords"):  # because SciPy corrects what is assigned to ``row`` and ``col``
         rows.coords = tuple(map(change, rows.coords))
     else:
         rows.row, rows.col = change(rows.row), change(rows.col)
@@ -186,7 +186,7 @@ def test_nothing_that_is_not_finite_is_learnt(make, kernel):
 
 
 def as_a_vectorizer_may_leave_them(rows, named_twice, rng):
-    """The same rows with columns in any order; of some rows, each value is cut in two that add up to it exactly."""
+    """The same rows with columns in any order. In some rows, each value is split into two that add up to it exactly."""
     data, indices, indptr = [], [], [0]
     for row in range(rows.shape[0]):
         entries = slice(rows.indptr[row], rows.indptr[row + 1])
@@ -236,7 +236,10 @@ def test_malformed_sparse_rows(make, case, kernel):
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("make", LEARNERS)
 def test_columns_in_any_order_and_named_more_than_once(rng, make, kernel):
-    """Learnt as sorted and added up, to rounding, whatever the matrix claims of itself."""
+    """Columns in any order and named repeatedly are learnt like sorted and added ones, up to rounding.
+
+    What the matrix claims about itself does not matter.
+    """
     rows, learner, y = good_rows(), make(random_state=0, max_iter=3), targets_for(make())
     repeated = sparse.coo_matrix(
         (
@@ -303,7 +306,7 @@ def test_a_column_that_grows_to_the_largest_double(rng, kernel):
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_a_direction_that_becomes_the_smallest_double(kernel):
-    """As the column that it is made of has grown by so much."""
+    """The direction becomes so small because the column that it consists of has grown by that much."""
     X, y, weight = np.array([[-1e160, 1e-308], [-1e160, 0.0], [0.0, 1.0]]), list("aab"), [1.0, 1e-6, 1.0]
     with config_context(kernel=kernel):
         model = ScaleInvariantClassifier(invariance="full").partial_fit(X, y, list("ab"), weight)
@@ -315,7 +318,7 @@ def test_a_direction_that_becomes_the_smallest_double(kernel):
 @pytest.mark.filterwarnings("ignore:.*some rows did not count:UserWarning")
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_a_rate_whose_slope_is_steeper_than_any_double_times_a_weight(kernel):
-    """As a mean of almost 0 is predicted where ``loss="tweedie"`` learns a 1."""
+    """The slope is that steep if a mean of almost 0 is predicted where ``loss="tweedie"`` learns a 1."""
     X, y, weight = [[0.0], [0.0], [1.0], [0.0]], [1.0, 0.0, 1.0, 1.0], [1.0, 1.0, 1e37, 1e13]
     with config_context(kernel=kernel):
         model = NAGRegressor("tweedie").partial_fit(X[:3], y[:3], weight[:3])
@@ -327,7 +330,7 @@ def test_a_rate_whose_slope_is_steeper_than_any_double_times_a_weight(kernel):
 @pytest.mark.filterwarnings("ignore:.*some rows did not count:UserWarning")
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_an_average_that_leaves_the_range_ends_the_call_though_latest_weights_predict(kernel):
-    """As in a mixture, of which these are an expert of their own."""
+    """In a mixture, the latest weights are an expert of their own."""
     X, y, weight = np.array([[0.0], [1.0], [-1e228]]), np.array([0.0, -1e308, 0.0]), np.array([1e80, 1e63, 1e-80])
     with config_context(kernel=kernel), pytest.raises(ValueError, match="leave the range"):
         HedgeRegressor().partial_fit(X, y, weight)
@@ -341,7 +344,7 @@ def test_a_row_too_heavy_for_others_to_count_in_the_half_life():
 
 @pytest.mark.parametrize("storage", [np.array, sparse.csr_array])
 def test_a_warning_that_is_an_error_leaves_the_model_as_it_was(storage):
-    """Also where it comes after rows have been learnt."""
+    """A warning raised as an error leaves the model as it was, even if rows have already been learnt."""
     model = NAGRegressor().partial_fit(storage(np.eye(9)), np.arange(9.0), np.full(9, 1e30))
     before = pickle.dumps(model)
     with warnings.catch_warnings(action="error"), pytest.raises(UserWarning, match="some rows did not count"):
@@ -363,7 +366,7 @@ def test_weights_beyond_the_bounds(make):
 
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
 def test_readers_see_a_model_before_or_after_a_call(container):
-    """While one thread learns, others predict; what they see, and what is left, is of whole calls."""
+    """While one thread learns, others predict. What they see, and what is left, is the result of whole calls."""
     rng = np.random.default_rng(0)
     X = container(rng.normal(size=(4000, 20)))
     y = (rng.random(4000) < 0.5).astype(int)
@@ -435,7 +438,7 @@ def test_no_way_to_read_a_model_leaves_anything_behind(make, rng):
 
 
 def test_labels_are_those_of_the_model_that_predicts(rng):
-    """Another thread fits other classes meanwhile."""
+    """Labels are those of the model that predicts, even if another thread fits other classes meanwhile."""
     X = rng.normal(size=(60, 3))
     two, three = np.where(X[:, 0] > 0, "right", "left"), np.array(["a", "b", "c"])[np.digitize(X[:, 1], [-0.5, 0.5])]
     clf, stop, wrong = NAGClassifier(max_iter=1).fit(X, two), threading.Event(), []
@@ -506,7 +509,7 @@ def test_writers_wait_for_one_another(rng):
 
 @pytest.mark.skipif(not HAVE_NUMBA or not hasattr(signal, "SIGINT"), reason="no Numba")
 def test_an_interrupt_is_heeded_within_a_long_call():
-    """By one thread, and by two that have a part of the classes each."""
+    """An interrupt is heeded by one thread, and by two threads that each learn some of the classes."""
     code = """
 import os, signal, threading, time, numpy as np
 from sklearn_nag import NAGClassifier

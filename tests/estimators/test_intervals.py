@@ -1,4 +1,4 @@
-"""Intervals of regressors: which errors count, what comes back, and what keeps them."""
+"""Intervals of regressors: which errors count, what is returned, and what preserves them."""
 
 import pickle
 
@@ -26,7 +26,7 @@ def test_errors_are_those_of_predictions_before_the_row(estimator):
         if i:
             played.append(estimator.predict(X[i : i + 1]))
         estimator.partial_fit(X[i : i + 1], Y[i : i + 1])
-    # What scales and means of the row itself change is small, and the first row tells nothing.
+    # The row itself changes scales and means only a little, and the first row tells nothing.
     expected = quantiles.learn(quantiles.new(1), np.array(played), Y[1:60, None])
     np.testing.assert_allclose(estimator._evidence.mean, expected.mean, rtol=0.05)
     assert estimator._evidence[:2] == expected[:2]
@@ -51,7 +51,7 @@ def test_shapes_and_nesting():
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("equal", [2, 12])
 def test_errors_that_are_rounding_are_none(equal, kernel):
-    """As where the first counts are equal, and a mean is predicted as the exponential of its logarithm."""
+    """Such errors arise if the first counts are equal, and a mean is predicted as the exponential of its logarithm."""
     rng = np.random.default_rng(0)
     y = rng.poisson(8, 120).astype(float)
     y[:equal] = 3.0
@@ -78,7 +78,7 @@ def test_a_constant_target_is_within_although_predictions_are_a_rounding_beside(
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_the_middle_is_what_is_predicted_to_the_bit(order, dtype):
-    """However rows lie in memory, also where columns cancel and another order of sums would make another number."""
+    """The middle is the prediction for any memory layout, even if columns cancel and sums depend on the order."""
     rows = np.zeros((4, 6))
     rows[2], rows[3] = [1.0, -1e-6, 1.0] * 2, [1e38] * 3 + [-1e38] * 3
     rows = np.array(rows, dtype=dtype, order=order)
@@ -92,9 +92,12 @@ def test_the_middle_is_what_is_predicted_to_the_bit(order, dtype):
     [NAGRegressor(clip=None), ScaleInvariantRegressor(invariance="full", update="least_squares", clip=None)],
 )
 def test_unusual_rows_get_wider_intervals(estimator):
-    """As wide as errors are there, for linear targets; ordinary rows keep those that errors were counted by."""
+    """For linear targets, intervals of unusual rows are as wide as the errors there.
+
+    Ordinary rows keep the width by which errors were counted.
+    """
     rng = np.random.default_rng(0)
-    rows, noise = rng.normal(size=(1400, 5)), rng.normal(size=(1400, 40))  # of so many outputs, each learnt by itself
+    rows, noise = rng.normal(size=(1400, 5)), rng.normal(size=(1400, 40))  # 40 outputs, each learnt by itself
     rows[1200:] *= 40.0
     y = (rows @ [1.0, 2.0, -1.0, 0.5, 0.0])[:, None] + noise
     estimator.partial_fit(rows[:1000], y[:1000])
@@ -164,7 +167,7 @@ def test_fit_takes_the_first_pass_or_the_rows_held_out():
     wide = rng.normal(size=(300, 60))
     reg = NAGRegressor(random_state=0).fit(wide, wide[:, 0])
     assert len(reg.validation_losses_)
-    assert 25 <= reg._evidence.rows + reg._evidence.waiting <= 30  # a tenth
+    assert 25 <= reg._evidence.rows + reg._evidence.waiting <= 30  # a tenth of the rows
 
 
 @pytest.mark.parametrize("weight", [np.ones(50), np.r_[0.0, 0.0, np.ones(28), np.zeros(5), np.ones(15)]])

@@ -1,4 +1,4 @@
-"""Classifiers whose targets name no single class: probabilities of classes, and several labels at once."""
+"""Classifiers whose targets are no single classes: probabilities of classes, and several labels at once."""
 
 import copy
 import enum
@@ -84,7 +84,7 @@ def test_a_share_is_the_probability_of_class_1(classifier):
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("classifier", CLASSIFIERS)
 def test_no_cut_of_a_stream_changes_what_is_learnt(classifier, kernel):
-    """Also where rows have classes, shares, and shares that are 0 or 1, in turn."""
+    """No cut changes what is learnt, even if rows have classes, shares, and shares that are 0 or 1, in turn."""
     share = np.where(np.arange(len(X)) % 3 == 0, np.round(SHARES[:, 0]), SHARES[:, 0])
     with config_context(kernel=kernel):
         for y, classes in ((share, [0, 1]), (SHARES, [0, 1, 2]), (LABELS, None)):
@@ -110,7 +110,7 @@ def test_kernels_agree(classifier):
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_explicit_step_is_the_sum_of_those_of_rows_weighted_by_class(n_classes):
-    """Of plain gradient descent, from the same weights."""
+    """For plain gradient descent from the same weights, a soft label's step is the sum of the classes' steps."""
     shares = SHARES[:9, :n_classes] / SHARES[:9, :n_classes].sum(axis=1, keepdims=True)
     begun = NAGClassifier(eta0=0.1, importance_aware=False, **PLAIN)
     begun.partial_fit(X[1:9], shares[1:], np.arange(n_classes))
@@ -123,7 +123,7 @@ def test_explicit_step_is_the_sum_of_those_of_rows_weighted_by_class(n_classes):
 
 @pytest.mark.parametrize("share", [0.1, 0.8])
 def test_careful_step_is_the_limit_of_rows_weighted_by_class(share):
-    """Of rows of both classes in turn, the weights of which are cut into ever smaller parts."""
+    """The step is the limit of rows of both classes in turn, whose weights are cut into ever smaller parts."""
     x, n = np.array([[1.0, -2.0]]), 400
     options = {"eta0": 0.5, "fit_intercept": False, **PLAIN}
     soft = NAGClassifier(**options).partial_fit(x, [share], [0, 1], [3.0])
@@ -176,7 +176,7 @@ def test_fit_finds_what_is_best_for_rows_weighted_by_class(classifier):
 def test_softmax_of_probabilities_has_their_loss():
     clf = NAGClassifier(average=False)
     first = clf.partial_fit(X[:1], SHARES[:1], [0, 1, 2]).progressive_loss_
-    assert first == pytest.approx(np.log(3.0))  # of whatever probabilities, when all are predicted alike
+    assert first == pytest.approx(np.log(3.0))  # of any probabilities, if all are predicted alike
     clf = NAGClassifier(random_state=0).fit(X * 0.0, SHARES)
     np.testing.assert_allclose(clf.predict_proba(X[:1])[0], SHARES.mean(axis=0), atol=0.02)
 
@@ -241,7 +241,7 @@ def test_each_label_is_learnt_as_alone(classifier, kernel):
     assert clf.decision_function(X).shape == clf.predict_log_proba(X).shape == LABELS.shape
     assert clf.score(X, LABELS) == accuracy_score(LABELS, clf.predict(X)) > 0.3
     assert get_tags(clf).classifier_tags.multi_label
-    for option in ({"class_weight": "balanced"}, {"calibration": "progressive"}):  # with which they are refused
+    for option in ({"class_weight": "balanced"}, {"calibration": "progressive"}):  # these refuse several labels
         assert not get_tags(classifier(**option)).classifier_tags.multi_label
 
 
@@ -265,7 +265,7 @@ def test_labels_on_the_way_through_everything():
     assert NAGClassifier(eta0="auto").partial_fit(X, LABELS).eta0_weights_.shape == (3, 5)
     assert NAGClassifier(half_life=30).partial_fit(X, LABELS).score(X, LABELS) > 0.4
     assert NAGClassifier(half_life="auto").partial_fit(X, LABELS).half_life_.shape == (3, 6)
-    shares = clf.partial_fit(X, 0.5 * LABELS).predict_proba(X)  # of each label
+    shares = clf.partial_fit(X, 0.5 * LABELS).predict_proba(X)  # probabilities of each label
     assert shares.shape == LABELS.shape
     halves = [NAGClassifier().partial_fit(X[i::2], LABELS[i::2]) for i in range(2)]
     assert merge(halves).score(X, LABELS) > 0.4
@@ -360,7 +360,7 @@ def test_what_takes_one_class_a_row_says_so():
         to_onnx(clf)
 
 
-# -- those of scikit-learn, for several targets
+# -- estimators of scikit-learn for several targets
 
 
 @pytest.mark.parametrize("classifier", CLASSIFIERS)
@@ -424,7 +424,7 @@ def test_labels_that_come_as_objects_or_floats_are_labels():
     clf = NAGClassifier().partial_fit(X, LABELS)
     np.testing.assert_array_equal(NAGClassifier().partial_fit(X, LABELS.astype(object)).coef_, clf.coef_)
     floats = NAGClassifier(max_iter=1, shuffle=False).fit(X, LABELS[:, 0].astype(float))
-    assert floats.classes_.dtype == floats.predict(X[:2]).dtype == float  # no shares of the class 1
+    assert floats.classes_.dtype == floats.predict(X[:2]).dtype == float  # not shares of the class 1
     np.testing.assert_array_equal(floats.coef_, NAGClassifier(max_iter=1, shuffle=False).fit(X, LABELS[:, 0]).coef_)
 
 
@@ -436,7 +436,7 @@ def test_words_that_numpy_has_not_stay_objects():
 
 
 def test_labels_of_which_numpy_makes_one_word_are_refused():
-    """In lists; it would cut the names of these, or leave out what is at their end."""
+    """Lists of labels are refused if NumPy would cut their names, or leave out what is at their end."""
     kind = enum.Enum("kind", {"NO": "a", "YES": "b"}, type=str)
     for no, yes in (kind, ("a", "a\0")):
         labels = [(no, yes)[label] for label in LABELS[:, 0]]
@@ -499,7 +499,7 @@ def test_missing_labels_are_named(rng):
     model = NAGClassifier().fit(X, words)
     for labels in ([np.nan, *words[1:]], [None, *words[1:]]):
         with pytest.raises(ValueError, match="y has a missing label, .*, in row 0: leave"):
-            NAGClassifier().fit(X, labels)  # of a list NumPy would make the word "nan"
+            NAGClassifier().fit(X, labels)  # from a list, NumPy would make the word "nan"
         with pytest.raises(ValueError, match="y has a missing label, .*, in row 0: leave"):
             model.score(X, np.array(labels, dtype=object))
     of_both = np.array([[0, 1], [1, 0], [1, None]] * 2, dtype=object)
@@ -547,7 +547,7 @@ def test_nullable_labels_are_those_of_numpy(rng, name, dtype):
     for given in (labels, labels.array, labels.to_frame()):
         nullable = clone(learner)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a column is made flat
+            warnings.simplefilter("ignore")  # a column is flattened
             nullable.fit(X, given)
         assert nullable.classes_.dtype == y.dtype
         assert np.array_equal(nullable.classes_, keys)

@@ -1,4 +1,4 @@
-"""Merged models: what is a sum is one, what is an average is one, and they go on learning."""
+"""In merged models, what is a sum stays a sum, what is an average stays an average, and learning goes on."""
 
 import copy
 import itertools
@@ -56,7 +56,7 @@ INVARIANT = [
 CLASSIFIERS = [NAGClassifier(**p) for p in NAG] + [ScaleInvariantClassifier(**p) for p in INVARIANT]
 REGRESSORS = [NAGRegressor(**p) for p in NAG] + [ScaleInvariantRegressor(**p) for p in INVARIANT]
 REGRESSORS += [ScaleInvariantRegressor(invariance="full", fit_intercept=i) for i in (True, False)]  # least squares
-# Each kind of rule once: what classes and outputs have in common is merged alike.
+# Each kind of rule once, because what classes and outputs have in common is merged in the same way.
 EACH = CLASSIFIERS[::2] + REGRESSORS[1::2] + REGRESSORS[-2:-1]
 SIZES = (60, 20, 120)
 
@@ -108,7 +108,7 @@ def test_one_model_is_that_model(estimator, rng):
     ids=str,
 )
 def test_what_is_learnt_of_inputs_is_that_of_one_model(estimator, with_base, rng):
-    """Sums, means, scales and units against their definitions over all rows."""
+    """Sums, means, scales and units agree with their definitions over all rows."""
     X, y, values = data(rng, classes=3)
     y, weight = target(estimator, y, values), rng.uniform(0.5, 2.0, 400)
     if estimator.get_params().get("update", "auto") != "auto" or "invariance" in estimator.get_params():
@@ -145,7 +145,7 @@ def test_what_is_learnt_of_inputs_is_that_of_one_model(estimator, with_base, rng
 
 @pytest.mark.parametrize("estimator", EACH, ids=str)
 def test_functions_are_averaged(estimator, rng):
-    """Models that began with nothing: the merged decision is the mean of theirs by rows, up to what scales change."""
+    """If models began with nothing, the merged decision is the mean of theirs by rows, up to changes of scale."""
     X, y, values = data(rng, n=sum(SIZES), classes=3)
     y = target(estimator, y, values)
     if (
@@ -164,7 +164,7 @@ def test_functions_are_averaged(estimator, rng):
         pytest.skip("it is the solution for all rows, not a mean of solutions")
     expected = np.average([model._decision(X) for model in models], axis=0, weights=SIZES)
     merged = merge(models)
-    if isinstance(models[0]._state, kernels.nag.State):  # by default columns count by gradients, too
+    if isinstance(models[0]._state, kernels.nag.State):  # by default, columns also count by gradients
         merged._state = kernels.merge([model._state for model in models], power=0)
     np.testing.assert_allclose(merged._decision(X), expected, rtol=1e-8, atol=1e-8 * np.abs(expected).max())
 
@@ -187,13 +187,13 @@ def test_order_changes_rounding_alone(estimator, rng):
 @pytest.mark.parametrize("far", [1e8, 1e14, 1e20, 1e100])
 @pytest.mark.parametrize("estimator", [REGRESSORS[0], *REGRESSORS[-7:]], ids=str)
 def test_order_of_columns_in_units_that_are_far_apart(estimator, far, rng):
-    """They are counted from the nearest origin: from a far one nothing would be left of the rows of other models."""
+    """Values are counted from the nearest origin; from a far one, nothing of other models' rows would be left."""
     X = rng.normal(size=(400, 3))
     y = X.sum(axis=1) + 0.1 * rng.normal(size=400)
     models = [clone(estimator).partial_fit(some, y[:200]) for some in (X[:200] * [far, 1.0, 1.0], X[200:])]
     merged, other = merge(models), merge(models[::-1])
     np.testing.assert_allclose(merged.coef_, other.coef_, rtol=1e-9)
-    # The potential extrapolates from near rows to far ones: it predicts so much there that less is rounding.
+    # The potential extrapolates from near rows to far ones. It predicts so much there that anything less is rounding.
     rounding = 1e-15 * np.abs(merged.coef_[0]) * far
     np.testing.assert_allclose(merged.predict(X), other.predict(X), rtol=1e-9, atol=1e-9 + rounding)
 
@@ -213,7 +213,7 @@ def test_levels_of_parts_with_more_and_less_noise(average, rng):
     [NAGRegressor, ScaleInvariantRegressor, partial(ScaleInvariantRegressor, invariance="full")],
 )
 def test_parts_in_which_nothing_happened(make, loss, rng):
-    """They have no mean of targets above 0 to count from, and tell by their number of rows alone."""
+    """Such parts have no mean of targets above 0 to count from, so they count only by their number of rows."""
     X = rng.normal(size=(1200, 2))
     y = 1.0 * rng.poisson(np.exp(X @ [0.5, -0.3] - 1.0))
     y[900:] = 0.0
@@ -229,7 +229,7 @@ def test_parts_in_which_nothing_happened(make, loss, rng):
     [NAGRegressor, ScaleInvariantRegressor, partial(ScaleInvariantRegressor, invariance="full")],
 )
 def test_parts_of_different_rates_have_the_mean_of_their_predictions(make, loss, rng):
-    """Not of their logarithms, which is .75 of it here."""
+    """The merged prediction is the mean of the predictions, not of their logarithms, which is .75 of it here."""
     X = rng.normal(size=(2000, 2))
     y = np.repeat([1.0, 2.0, 4.0, 8.0], 500) * rng.gamma(4.0, 0.25, size=2000)
     parts = [make(loss).partial_fit(X[i : i + 500], y[i : i + 500]) for i in range(0, 2000, 500)]
@@ -248,14 +248,14 @@ def test_it_goes_on_learning(estimator, kernel, rng):
     assert np.isfinite(bits(merged)).all()
     assert merged.t_ == 800
     if merged._state.rule.normalization is None:
-        return  # it minds units
+        return  # it depends on units
     assert merged.progressive_loss_ < before
     constant = np.log(3) if merged._state.rule.coupled else np.log(2) if y.dtype.kind == "i" else np.inf
     assert merged.progressive_loss_ < constant
 
 
 def test_merging_is_worth_it(rng):
-    """Sixteen models are each worse than their merger, which is nearly one model over all rows."""
+    """Each of sixteen models is worse than their merger, which is nearly as good as one model of all rows."""
     X, _, _ = data(rng, n=20000, d=8)
     z = (X - X.mean(axis=0)) / X.std(axis=0)
     y = (z @ rng.normal(size=8) + rng.logistic(size=len(z)) > 0).astype(int)
@@ -348,7 +348,7 @@ def test_columns_that_others_have_not_seen(rng):
 def test_full_factor_is_that_of_all_rows(rng):
     X, _, values = data(rng, d=5)
     X[:, 3] = X[:, 0] - 2 * X[:, 1]  # dependent
-    X[:100, 4] = 1.0  # and at first
+    X[:100, 4] = 1.0  # dependent on the intercept at first
     for with_base in (False, True):
         base = (
             ScaleInvariantRegressor(invariance="full", update="potential").partial_fit(X[:60], values[:60])
@@ -371,12 +371,12 @@ def test_full_factor_is_that_of_all_rows(rng):
         assert (np.diag(state.factor) != 0).sum() == 5
 
 
-@pytest.mark.usefixtures("in_numpy")  # in which rounding of these rows stays within the bound, as it does not of all
+@pytest.mark.usefixtures("in_numpy")  # in NumPy, rounding stays within the bound for these rows, though not for all
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("condition", [1e2, 1e10])
 @pytest.mark.parametrize("target_normalization", ["standard", None])
 def test_least_squares_of_parts_are_those_of_all_rows(rng, condition, fit_intercept, target_normalization):
-    """Against a batch solver, and against one model that learnt all rows."""
+    """Merged least squares agree with a batch solver, and with one model that learnt all rows."""
     left, _ = np.linalg.qr(rng.normal(size=(300, 6)))
     right, _ = np.linalg.qr(rng.normal(size=(6, 6)))
     X = 20.0 * (left * np.logspace(0, -np.log10(condition), 6)) @ right + (7.0 if fit_intercept else 0.0)
@@ -402,7 +402,7 @@ def test_least_squares_of_parts_are_those_of_all_rows(rng, condition, fit_interc
 def test_least_squares_from_a_common_start(rng):
     X, _, values = data(rng, d=5)
     X[:, 3] = X[:, 0] - 2 * X[:, 1]  # dependent
-    X[:100, 4] = 1.0  # and at first
+    X[:100, 4] = 1.0  # dependent on the intercept at first
     estimator = ScaleInvariantRegressor(invariance="full")
     base = clone(estimator).partial_fit(X[:60], values[:60])
     for sizes in ((30, 110, 200), (1, 338, 1)):  # parts with fewer rows than columns
@@ -488,7 +488,7 @@ def test_models_that_forget_cannot_be_merged(rng):
 
 
 def test_models_of_earlier_versions_are_merged_with_new_ones():
-    """Which are saved without parameters that make no difference but to robust losses, and to steps of rare columns."""
+    """Earlier versions saved no parameters that matter only to robust losses and to steps of rare columns."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 3))
     y = X[:, 0] + 0.1 * rng.normal(size=60)

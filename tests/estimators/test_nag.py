@@ -49,7 +49,7 @@ def test_raw_data_is_learnt_nearly_as_well_as_by_a_scaled_batch_solver(load, mar
 
 
 def against_exact(model, exact, X, y):
-    """Nonzero weights of both models, and by how much the objective exceeds its minimum; features without units."""
+    """Nonzero weights of both models, and how far the objective exceeds its minimum, for features without units."""
     scale, mean = np.where(model.scale_ > 0, model.scale_, 1.0), model.mean_
     Z = ((X.toarray() if sparse.issparse(X) else X) - mean) / scale
     exact.fit(Z, y)
@@ -67,7 +67,7 @@ def against_exact(model, exact, X, y):
     return *(np.count_nonzero(u) for u, _ in solutions), objectives[0] / objectives[1] - 1
 
 
-@pytest.mark.filterwarnings("ignore:'penalty' was deprecated:FutureWarning")  # it was not in the oldest version
+@pytest.mark.filterwarnings("ignore:'penalty' was deprecated:FutureWarning")  # not deprecated in the oldest version
 @pytest.mark.parametrize(
     ("learner", "penalty", "n", "d"), [(NAGClassifier, "l1", 1000, 200), (NAGRegressor, "elasticnet", 300, 60)]
 )
@@ -141,7 +141,7 @@ def test_regression_comes_close_to_least_squares():
 
 @pytest.mark.parametrize("load", [load_breast_cancer, load_wine, load_diabetes])
 def test_defaults_on_raw_data_reach_a_scaled_batch_solver(load):
-    """Mean over splits of the score after `fit`, against a batch solver on standardised features."""
+    """The mean score over splits after `fit`, compared with a batch solver on standardised features."""
     raw = {"scaled": False} if load is load_diabetes else {}
     X, y = load(return_X_y=True, **raw)
     own, batch = (NAGRegressor, Ridge) if load is load_diabetes else (NAGClassifier, LogisticRegression)
@@ -179,7 +179,7 @@ def test_sparse_rows_are_dense_rows(rule, penalty, average):
 
 
 def test_multinomial_by_plain_gradients(rng):
-    """NAG on the softmax, by the paper's pseudocode with w, s, G and N, explicit steps; classes share their mean G."""
+    """NAG on the softmax, by the paper's pseudocode with w, s, G and N, explicit steps. Classes share their mean G."""
     X, classes = rng.normal(size=(120, 3)) * [1.0, 1e3, 1e-3], rng.integers(0, 3, 120)
     w, G, s, N = np.zeros((3, 4)), np.zeros(4), np.zeros(4), 0.0
     for t, (x, k) in enumerate(zip(np.column_stack([X, np.ones(120)]), classes), 1):
@@ -217,7 +217,7 @@ def test_origins_of_features_do_not_matter(estimator, offset, rng):
 
 @pytest.mark.parametrize("normalization", ["max", "rms"])
 def test_a_large_constant_with_a_little_noise(normalization, rng):
-    """No digit of the noise is lost to the mean: deviations are taken from the first value."""
+    """The mean takes no digits from the noise, because deviations are taken from the first value."""
     noise = np.round(rng.normal(size=(3000, 3)) * 2**10) / 2**10
     y = (noise @ [1.0, -2.0, 0.5] + 0.1 * rng.normal(size=3000)) > 0
     X = noise + 2.0**33
@@ -285,7 +285,7 @@ def test_columns_that_hold_next_to_nothing(rng):
     X = (rng.random((300, 1)) < 0.5) * 5e-324
     y = X[:, 0] > 0
     assert NAGClassifier().partial_fit(X, y, [False, True]).score(X, y) == 1.0
-    X = np.column_stack([np.full(300, 1e-300), rng.normal(size=300) * 1e-300])  # a constant, to which nothing is due
+    X = np.column_stack([np.full(300, 1e-300), rng.normal(size=300) * 1e-300])  # a constant, which explains nothing
     reg = NAGRegressor().partial_fit(X, 1e300 * X[:, 1])
     assert reg.coef_[0] == 0.0
     assert reg.predict([[1e300, 1e-300]]) == pytest.approx(reg.predict([[1e-300, 1e-300]]))
@@ -379,7 +379,7 @@ def test_more_penalty_leaves_fewer_weights():
 
 
 def test_l2_penalty_means_what_it_means_for_a_batch_solver(rng):
-    """The minimiser of mean loss + alpha |u|^2 / 2, with |x| <= 1 so that u is the weight."""
+    """Both minimise mean loss + alpha |u|^2 / 2. Because |x| <= 1, u is the weight."""
     X = rng.choice([-1.0, 1.0], (300, 3))
     y = (X @ [1.0, -2.0, 0.5] + rng.logistic(size=300)) > 0
     alpha = 0.1
@@ -394,7 +394,7 @@ def test_l2_penalty_means_what_it_means_for_a_batch_solver(rng):
     [
         ("numpy", {}),
         pytest.param(
-            "numba",  # by a rule that is shared
+            "numba",  # this rule is shared
             {"normalization": None, "adaptive": False, "importance_aware": False, "average": False},
             marks=needs_numba,
         ),
@@ -433,7 +433,7 @@ def test_average_from_a_row_on():
     last, whole, late = (NAGClassifier(average=a, max_iter=1, shuffle=False).fit(X, y) for a in (False, True, 400))
     assert not np.array_equal(last.coef_, whole.coef_)
     assert not np.array_equal(late.coef_, whole.coef_)
-    assert last.progressive_loss_ != whole.progressive_loss_  # as each is that of what predicts
+    assert last.progressive_loss_ != whole.progressive_loss_  # because each is the loss of what predicts
     unreached = NAGClassifier(average=10_000, max_iter=1, shuffle=False).fit(X, y)
     assert np.array_equal(unreached.coef_, last.coef_)
 
@@ -467,7 +467,7 @@ def shuffled_wine():
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("options", [{}, {"adaptive": False, "eta0": 0.1}, {"multi_class": "ovr"}])
 def test_the_share_of_the_average_follows_the_losses(kernel, options):
-    """AdaHedge suffers the losses of two other models, those of 32 rows at once."""
+    """AdaHedge sets the share by the losses of two other models, those of 32 rows at once."""
     X, y = shuffled_wine()
     n_groups = 3 if options.get("multi_class") else 1
     with config_context(kernel=kernel):

@@ -26,7 +26,7 @@ GOLDEN = (5**0.5 - 1) / 2
 
 
 def held_out(y, share, weight=None, regression=False):
-    """Places of the rows held out, one row at a time."""
+    """Indices of the rows held out, found row by row."""
     counted, places = {}, []
     for i, target in enumerate(y):
         if weight is not None and weight[i] == 0:
@@ -40,7 +40,7 @@ def held_out(y, share, weight=None, regression=False):
 
 @pytest.fixture(scope="module")
 def words():
-    """Short texts, as counts of 2,000 words of which few tell anything: passes after the first learn noise."""
+    """Short texts, as counts of 2,000 words, few of which are informative: passes after the first learn noise."""
     rng = np.random.default_rng(0)
     y = np.arange(900) % 3
     dense = rng.poisson(0.004, size=(900, 2000)).astype(float)
@@ -50,7 +50,7 @@ def words():
 
 @pytest.fixture(scope="module")
 def pairs():
-    """Pairs of bins of ten columns: a regression that more passes do harm to."""
+    """Pairs of bins of ten columns: a regression that is harmed by more passes."""
     X, y = load_diabetes(return_X_y=True)
     bins = KBinsDiscretizer(6, encode="onehot", strategy="uniform").fit_transform(X)
     products = PolynomialFeatures(2, interaction_only=True, include_bias=False).fit_transform(bins.tocsr())
@@ -185,11 +185,11 @@ def test_where_rows_are_few_and_columns_many_no_harm_is_done(rng):
     y = (X[:, 0] + rng.logistic(size=500) > 0).astype(int)
     for n in (15, 25, 39, 50, 80, 150):
         p = NAGClassifier(random_state=0).fit(X[:n], y[:n]).predict_proba(X[200:])
-        assert log_loss(y[200:], p) < (0.9 if n > 40 else 1.1)  # and was 1.3 to 1.6, when all passes were made
+        assert log_loss(y[200:], p) < (0.9 if n > 40 else 1.1)  # it was 1.3 to 1.6 when all passes were made
 
 
 def test_mixed_rates_of_several_classes_search_whatever_the_number_of_rows(rng):
-    """As shares are no longer judged by rows that are new: rates that are too fast for these won."""
+    """Later passes do not judge shares by new rows. Without a search, rates that are too fast for new rows won."""
     X, W = rng.normal(size=(4000, 20)), 0.9 * rng.normal(size=(20, 20))
     y = (X @ W + rng.gumbel(size=(4000, 20))).argmax(axis=1)
     auto, settled = (
@@ -271,7 +271,7 @@ def test_rows_without_weight_are_not_among_those_that_a_search_needs(rng):
 
 
 def test_columns_of_rows_without_weight_do_not_count(rng):
-    """They would be taken for columns of which rows tell little, so that fewer passes are made."""
+    """Columns of rows without weight would look like columns that rows tell little about, and reduce the passes."""
     X = rng.normal(size=(210, 20))
     y = X[:, 0] + rng.normal(size=210) > 0
     more = np.block([[X, np.zeros((210, 10))], [rng.normal(size=(30, 30))]])

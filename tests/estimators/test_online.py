@@ -1,4 +1,4 @@
-"""What every estimator shares: attributes, streams, copies and pickles, and what is left when learning fails."""
+"""What all estimators share: attributes, streams, copies and pickles, and what is left when learning fails."""
 
 import copy
 import io
@@ -259,7 +259,7 @@ def test_a_file_that_is_mapped_for_writing_stays_as_it_is(make, storage, tmp_pat
         assert path.read_bytes() == before
     if make is not HedgeClassifier:
         state = mapped._state
-        assert mapped.partial_fit(X, y)._state is state  # it is copied once
+        assert mapped.partial_fit(X, y)._state is state  # it is copied only once
 
 
 def test_a_pickle_of_a_newer_version():
@@ -380,14 +380,14 @@ class OfTwo(ScaleInvariantRegressor):
     ],
 )
 def test_classes_may_leave_parameters_to_what_they_derive_from(derived, learner):
-    """As scikit-learn allows it: they learn, are saved and copied, and parameters set later count."""
+    """scikit-learn allows such classes. They learn, are saved and copied, and parameters set later count."""
     learner.set_params(**ONE_PASS).fit(X, Y)
     derived = clone(derived).fit(X, Y)
     loaded = pickle.loads(pickle.dumps(derived))
     for model in (derived, loaded, copy.copy(loaded), learner):
         model.partial_fit(X, Y).partial_fit(X, Y)
         assert np.array_equal(bits(model), bits(derived))
-    if not isinstance(learner, FTRLClassifier):  # which cannot be merged
+    if not isinstance(learner, FTRLClassifier):  # these cannot be merged
         assert np.array_equal(merge([derived, loaded]).coef_, merge([learner, learner]).coef_)
     derived.verbose = -1
     with pytest.raises(ValueError, match="'verbose' parameter of Of"):

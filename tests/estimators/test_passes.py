@@ -1,4 +1,4 @@
-"""Passes of `fit`: their order, when they stop, and what is said when they did not help."""
+"""Passes of `fit`: their order, when they stop, and what is reported if they did not help."""
 
 import warnings
 from functools import partial
@@ -48,7 +48,7 @@ def test_warm_start_goes_on():
 
 def test_small_targets_are_lifted_whatever_targets_have_no_weight(rng):
     X, weight = rng.normal(size=(30, 2)), np.where(np.arange(30) % 5 > 0, 1.0, 0.0)
-    y = 1e-200 * X.sum(axis=1) * (np.arange(30) > 1)  # the first one that counts says nothing of their size
+    y = 1e-200 * X.sum(axis=1) * (np.arange(30) > 1)  # the first target that counts does not show their size
     options = {"max_iter": 3, "tol": None, "shuffle": False}
     one = NAGRegressor(**options).fit(X, np.where(weight > 0, y, 1.0), sample_weight=weight)
     other = NAGRegressor(**options).fit(X[weight > 0], y[weight > 0])
@@ -62,7 +62,7 @@ def test_small_targets_are_lifted_whatever_targets_have_no_weight(rng):
 def test_passes_stop_when_the_loss_settles(capsys):
     X, y = load_wine(return_X_y=True)
     clf = NAGClassifier(random_state=0, verbose=1).fit(X, y)
-    told = [line for line in capsys.readouterr().out.splitlines() if line.startswith("Pass ")]  # not of compiling
+    told = [line for line in capsys.readouterr().out.splitlines() if line.startswith("Pass ")]  # passes only
     losses = [float(line.split()[-1]) for line in told]
     assert 6 <= clf.n_iter_ == len(losses) < 1000
     best = np.minimum.accumulate(losses)
@@ -104,10 +104,10 @@ LEARNERS = [NAGRegressor, FTRLRegressor, ScaleInvariantRegressor]
 @pytest.mark.parametrize("loss", ["squared_error", "huber", "squared_epsilon_insensitive", "epsilon_insensitive"])
 @pytest.mark.parametrize("make", LEARNERS)
 def test_passes_do_not_depend_on_the_unit_of_the_target(make, loss, early_stopping, rng):
-    """Squares of such targets are 0, or infinite."""
+    """Squares of very small or large targets are 0 or infinite."""
     if make is not NAGRegressor and (loss, early_stopping) != ("squared_error", "auto"):
         pytest.skip("learners share all of this")
-    X = rng.normal(size=(120, 40))  # rows are few for the columns, so that a search holds out some
+    X = rng.normal(size=(120, 40))  # few rows for the columns, so that a search holds some out
     y = X[:, 0] + rng.normal(size=120)
     y[::2] = 0.0
     model = make(loss, early_stopping=early_stopping, random_state=0)
@@ -121,7 +121,7 @@ def test_passes_do_not_depend_on_the_unit_of_the_target(make, loss, early_stoppi
 
 
 @pytest.mark.parametrize("make", [*LEARNERS, partial(NAGRegressor, loss="absolute_error")])
-@pytest.mark.parametrize("n_columns", [5, 60])  # with the latter rows are held out
+@pytest.mark.parametrize("n_columns", [5, 60])  # with 60, rows are held out
 def test_passes_do_not_depend_on_the_unit_of_one_of_several_targets(make, n_columns, rng):
     X = rng.normal(size=(400, n_columns))
     y = X @ rng.normal(size=n_columns) + 0.1 * rng.normal(size=400)
@@ -138,13 +138,13 @@ def test_passes_do_not_depend_on_the_unit_of_one_of_several_targets(make, n_colu
 
 
 def test_the_loss_of_a_pass_is_its_own(capsys):
-    """Not a difference of running sums, which loses its digits after one large loss."""
+    """The loss of a pass is not a difference of running sums, which loses its digits after one large loss."""
     X, y = load_diabetes(return_X_y=True)
     options = {"warm_start": True, "random_state": 0, "verbose": 1, "max_iter": 30, "target_normalization": None}
     reg = NAGRegressor("absolute_error", eta0=20.0, **options)
-    with config_context(kernel="numpy"):  # which does not say that it compiles
+    with config_context(kernel="numpy"):  # NumPy says nothing about compiling
         reg.partial_fit(X[:1], [1e17]).fit(X, y)
-    told = [line for line in capsys.readouterr().out.splitlines() if line.startswith("Pass ")]  # not of compiling
+    told = [line for line in capsys.readouterr().out.splitlines() if line.startswith("Pass ")]  # passes only
     losses = [float(line.split()[-1]) for line in told]
     assert min(losses) > 10
     assert reg.n_iter_ < 30
@@ -207,13 +207,13 @@ def test_where_there_is_nothing_to_learn_nothing_is_said(n_rows, n_features, eta
 def test_what_could_gain_less_than_a_tenth_is_not_told(rng):
     X, noise = rng.normal(size=(2000, 3)), rng.normal(size=2000)
     model = NAGRegressor(eta0=1e-4, max_iter=10, tol=None, random_state=0)
-    model.fit(X, 0.22 * X[:, 0] + noise)  # a twentieth
+    model.fit(X, 0.22 * X[:, 0] + noise)  # this could gain a twentieth
     with pytest.raises(ConvergenceWarning, match="there is more to learn"):
         model.fit(X, 0.65 * X[:, 0] + noise)
 
 
 def test_rows_that_are_looked_at_may_all_be_without_weight(monkeypatch):
-    monkeypatch.setattr("sklearn_nag.estimators._passes.SOME", 10)  # of 30
+    monkeypatch.setattr("sklearn_nag.estimators._passes.SOME", 10)  # of 30 rows
     weight = np.where(np.arange(30) % 3 > 0, 1.0, 0.0)
     assert NAGRegressor(eta0=1e-6, max_iter=6, tol=None).fit(X, X[:, 0], sample_weight=weight).n_iter_ == 6
 
@@ -229,7 +229,7 @@ def test_growth_of_targets_is_that_of_the_order_given_when_rows_held_out_are_lea
     assert 5 < model.n_iter_ < len(model.validation_losses_)
     high = NAGRegressor().partial_fit(X, y)._state.clip_range()[1]
     assert model._state.clip_range()[1] == pytest.approx(high, rel=1e-3)
-    if not shuffle:  # what fades has the order of time by itself
+    if not shuffle:  # rows that fade are in the order of time anyway
         model.set_params(half_life=1e4).fit(X, y)
         out = are_held_out(np.zeros(120, int), 0.1)
         expected = clone(model)
@@ -327,7 +327,7 @@ def test_a_class_that_cannot_be_held_out_is_told_with_the_parameter():
 
 @pytest.mark.parametrize(("n_rows", "n_columns", "n_classes"), [(150, 70, 2), (400, 30, 20)])
 def test_passes_that_harm_are_not_made(n_rows, n_columns, n_classes):
-    """Of few rows for the columns, or for the weights of all classes, further ones were learnt by heart."""
+    """With few rows for the columns, or for the weights of all classes, further passes learnt the rows by heart."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n_rows + 500, n_columns))
     far = X @ rng.normal(size=(n_columns, n_classes)) * (2.0 / np.sqrt(n_columns))

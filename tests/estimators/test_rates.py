@@ -1,4 +1,4 @@
-"""Losses with a log link: counts, amounts and sums of such, beside scikit-learn's estimators."""
+"""Losses with a log link, for counts, amounts and sums of amounts, compared with scikit-learn's estimators."""
 
 import pickle
 
@@ -85,7 +85,7 @@ def test_a_factor_of_the_targets_moves_the_intercept_alone(rng, learner):
 @pytest.mark.parametrize("loss", [("gamma", {}), ("tweedie", {"power": 1.5}), ("tweedie", {"power": 1.9})])
 @pytest.mark.parametrize("family", [ScaleInvariantRegressor, NAGRegressor])
 def test_targets_that_are_the_mean_so_far_tell_nothing_in_any_unit(rng, family, loss, kernel):
-    """Slopes that are rounding had been followed by learners for which any first slope is a large one."""
+    """Learners for which any first slope is large used to follow slopes that were rounding."""
     X = (rng.random((120, 8)) < 0.1).astype(float)
     y = rng.choice([0.5, 1.5, 10.0, 25.0], 120, p=[0.85, 0.05, 0.05, 0.05])
     y[:30] = 0.5
@@ -125,7 +125,7 @@ def test_extreme_targets_weights_and_rows(rng, learner):
     weight = 10.0 ** rng.uniform(-30, 30, 60)
     model = clone(learner)
     for rows in (slice(0, 20), slice(20, 60)):
-        if learner.target_normalization is None:  # so that steps have the unit of the target
+        if learner.target_normalization is None:  # because steps have the unit of the target
             y, weight = np.clip(y, 1e-3, 1e3), np.ones(60)
         model.partial_fit(X[rows], y[rows], sample_weight=weight[rows])
     assert np.isfinite(model.predict(X)).all()
@@ -140,7 +140,7 @@ def test_progressive_loss_is_the_deviance_of_predictions_made_before(rng):
     model = NAGRegressor("poisson")
     played = model._interpret(model._play(X, y))
     assert (played[:3] == 0.0).all()
-    expected = mean_poisson_deviance(y[3:], played[3:]) * 197 / 200  # none before there was a count to predict by
+    expected = mean_poisson_deviance(y[3:], played[3:]) * 197 / 200  # no loss before there was a count to predict by
     assert model.progressive_loss_ == pytest.approx(expected, rel=1e-9)
 
 
@@ -220,7 +220,7 @@ def test_graphs_of_onnx_predict_the_same(rng):
     X, y = table(rng, n=300)
     for model in (NAGRegressor("poisson"), NAGRegressor("tweedie", clip=None)):
         graph = to_onnx(model.partial_fit(X, y)).SerializeToString()
-        rows = np.vstack([X, 1e6 * X[:20]])  # of which some have rates beyond the range
+        rows = np.vstack([X, 1e6 * X[:20]])  # some of which have rates beyond the range
         (predicted,) = runtime.InferenceSession(graph).run(None, {"X": rows})
         np.testing.assert_allclose(predicted[:, 0], model.predict(rows), rtol=1e-9)
 

@@ -161,7 +161,7 @@ def test_summary_in_a_notebook():
     assert "sklearn-nag-learnt" not in clf._repr_mimebundle_()["text/html"]
     clf.partial_fit([[1.0], [3.0]] * 600, ["<b>", "c"] * 600, ["<b>", "c"])
     html = clf._repr_mimebundle_()["text/html"]
-    number = r"sk-[a-z-]*id-\d+"  # of the diagram
+    number = r"sk-[a-z-]*id-\d+"  # ids of the diagram
     assert re.sub(number, "", html) == re.sub(number, "", clf._repr_html_())
     table = html[html.index("sklearn-nag-learnt") :]
     assert "<th>rows learnt, by weight</th><td>1,200</td>" in table
@@ -200,7 +200,7 @@ def test_columns_that_no_row_has_named_take_no_time(learner, rng):
     X.sum_duplicates()
     state = learner.partial_fit(X, rng.normal(size=300))._state
     expected = state._linear()
-    state._linear = None  # which looks at all columns
+    state._linear = None  # this looks at all columns
     for ours, theirs in zip(state.linear(), expected):
         np.testing.assert_array_equal(ours, theirs)
 

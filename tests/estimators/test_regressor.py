@@ -74,7 +74,7 @@ MANY = [(0.1, 100.0), (0.05, 30.0), (0.03, 10.0)]
     [(*MANY[-1], "numpy"), *(pytest.param(*case, "numba", marks=needs_numba) for case in MANY)],
 )
 def test_what_comes_in_many_rows_is_no_outlier(share, size, kernel, rng):
-    """A column that is 1 there, and targets are tens or hundreds of times the others."""
+    """In many rows a column is 1, and their targets are tens or hundreds of times the others."""
     X = np.column_stack([rng.normal(size=(8000, 2)), rng.random(8000) < share])
     y = 0.3 * rng.normal(size=8000) + size * X[:, 2]
     with config_context(kernel=kernel):
@@ -100,7 +100,7 @@ def test_outliers_in_some_rows_of_a_hundred_do_no_harm(make, share, kernel, rng)
     y = truth + rng.normal(size=1000)
     clean = y.copy()
     far = np.flatnonzero(rng.random(1000) < share)
-    far = far[far > 100]  # by when their unit is known
+    far = far[far > 100]  # their unit is known by then
     y[far] = 1e4 * rng.choice([-1, 1], len(far))
     with config_context(kernel=kernel):
         expected, found = (
@@ -117,7 +117,7 @@ def test_outliers_in_some_rows_of_a_hundred_do_no_harm(make, share, kernel, rng)
     ],
 )
 def test_a_target_that_was_stuck_is_learnt_again_by_robust_losses_that_forget(loss, half_life, kernel, rng):
-    """Its unit had faded below the rounding of its mean, by which all others were outliers for ever."""
+    """The unit of a stuck target had faded below the rounding of its mean, so all others were outliers for ever."""
     stuck = 20 + (150 * half_life if half_life > 1 else 1500)  # until the unit is 2^-53 of the mean, or 0
     X = rng.normal(size=(stuck + 20 * half_life + 150, 2))
     y = X @ [3.0, -2.0] + 0.1 * rng.normal(size=len(X))
@@ -224,7 +224,7 @@ def test_counts_are_scored_by_weights_and_predicted_within_clip(rng):
     reg = NAGRegressor("poisson", clip=(0.1, 3.0)).partial_fit(X, y)
     p = reg.predict(X)
     assert p.min() >= 0.1
-    assert 3.0 - 1e-15 <= p.max() <= 3.0  # though the exponential of its logarithm may be above
+    assert 3.0 - 1e-15 <= p.max() <= 3.0  # although the exponential of its logarithm may be above
     assert reg.score(X, y, weight) == pytest.approx(d2_tweedie_score(y, p, sample_weight=weight, power=1))
 
 
@@ -237,7 +237,7 @@ def test_quantiles_are_quantiles(rng):
 
 @pytest.mark.parametrize("quantile", [0.05, 0.95])
 def test_rare_sides_of_a_quantile_do_not_make_long_steps(quantile):
-    """Which were 4.4 times those of the median, so that one pass over a skewed target was worse than a constant."""
+    """Such steps were 4.4 times those of the median, so one pass over a skewed target was worse than a constant."""
     gain = []
     for seed in range(4):
         rng = np.random.default_rng(seed)
@@ -247,12 +247,12 @@ def test_rare_sides_of_a_quantile_do_not_make_long_steps(quantile):
         constant = np.full(4000, np.quantile(y[:4000], quantile))
         losses = (mean_pinball_loss(y[4000:], p, alpha=quantile) for p in (reg.predict(X[4000:]), constant))
         gain.append(1.0 - next(losses) / next(losses))
-    assert np.mean(gain) > (0.01 if quantile < 0.5 else 0.2)  # and was below 0 for the low one
+    assert np.mean(gain) > (0.01 if quantile < 0.5 else 0.2)  # it was below 0 for the low one
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_learning_rates_are_mixed_for_the_least_targets_there_are(kernel):
-    """One over their unit is infinite."""
+    """The inverse of the smallest targets' unit is infinite."""
     with config_context(kernel=kernel):
         reg = NAGRegressor(eta0="auto").partial_fit(np.zeros((3, 1)), [-1e-310, 0.0, 0.0])
         assert reg.predict([[0.0]]) == pytest.approx(-1e-310 / 3.0, rel=1e-9)
@@ -264,7 +264,7 @@ def test_learning_rates_are_mixed_for_the_least_targets_there_are(kernel):
 @pytest.mark.parametrize("make", [NAGRegressor, FTRLRegressor, ScaleInvariantRegressor])
 @pytest.mark.parametrize(("loss", "other"), [("squared_error", "poisson"), ("gamma", "huber")])
 def test_a_loss_set_later_does_not_change_what_was_learnt(make, loss, other, rng):
-    """Some losses have predictions that are logarithms; a model is of those that it has learnt by."""
+    """Predictions of some losses are logarithms. A model keeps the meaning of the loss that it has learnt with."""
     X = rng.normal(size=(300, 3))
     y = np.exp(0.2 * X[:, 0] + 2.0)
     reg = make(loss, clip=None).partial_fit(X, y)

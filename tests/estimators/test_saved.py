@@ -1,4 +1,4 @@
-"""Estimators from files that were tampered with, or whose attributes were changed, are refused before they learn."""
+"""Estimators from files that were tampered with, or with changed attributes, are refused before they learn."""
 
 import copy
 import functools
@@ -19,7 +19,7 @@ def classifier():
 
 
 def loaded_with(model, **changed):
-    """What is loaded of a model of which some attributes were saved in another way; ... for none."""
+    """The model as it is loaded after some attributes were saved with other values; ``...`` leaves one out."""
     state = {**model.__getstate__(), **changed}
     new = object.__new__(type(model))
     new.__setstate__({name: value for name, value in state.items() if value is not ...})
@@ -74,7 +74,7 @@ def test_outputs_must_be_those_of_the_model(n_outputs):
 
 
 def test_models_of_one_column_of_targets_go_on_as_such():
-    """In models of today it is flat."""
+    """Current models make one column of targets flat."""
     X, y = DIABETES
     model = loaded_with(NAGRegressor().partial_fit(X, y), _n_outputs=1)
     model.partial_fit(X, y[:, None]).partial_fit(X, y[:, None].tolist())  # without a warning

@@ -64,7 +64,7 @@ def test_a_scale_that_grows_late_does_not_spoil_predictions(rng, kind):
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("update", ["scinol1", "scinol2", "potential"])
 def test_values_at_the_mean_are_values_like_others(kernel, update):
-    """A value that is its running mean is exactly 0 in one unit, and rounding in another."""
+    """A value equal to its running mean is exactly 0 in one unit, and rounding in another."""
     rng = np.random.default_rng(160)
     inches = rng.integers(60, 76, (300, 1)).astype(float)
     y = 2 * inches[:, 0] + rng.normal(0, 8, 300)
@@ -120,7 +120,7 @@ def test_average_can_be_changed_on_the_way(rng, kind):
 
 
 def test_the_better_of_latest_weights_and_average_predicts(rng):
-    """A walk, which the latest weights follow, and columns nearly the same, of which the average knows more."""
+    """The latest weights follow a random walk. The average knows more about columns that are nearly the same."""
     walk = rng.normal(size=2001).cumsum()
     X = rng.normal(size=(2000, 1)) + 0.1 * rng.normal(size=(2000, 20))
     streams = [(walk[:-1, None], walk[1:]), (X, X.sum(axis=1) + 5.0 * rng.normal(size=2000))]

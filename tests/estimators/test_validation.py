@@ -1,4 +1,4 @@
-"""Bad input and bad parameters: a clear error, and the model as it was."""
+"""Bad input and bad parameters raise a clear error and leave the model as it was."""
 
 import copy
 import datetime
@@ -50,7 +50,7 @@ def spoilt(value, shape=(30, 3)):
 
 
 def huge():
-    """A matrix that says it has 2**31 entries, without their memory."""
+    """A matrix that claims to have 2**31 entries, without their memory."""
     matrix = sparse.csr_matrix((1, 3))
     matrix.indptr = np.array([0, 2**31], dtype=np.int64)
     return matrix
@@ -108,7 +108,7 @@ CASES += [(FTRLRegressor(centering=False), *case) for case in {**BOTH, **REGRESS
 
 @pytest.mark.parametrize(("estimator", "name", "case"), CASES, ids=[f"{type(e).__name__}-{n}" for e, n, _ in CASES])
 def test_the_model_stays_as_it_was(estimator, name, case):
-    """One that has learnt rows, and a new one; some are no errors at the first call."""
+    """Errors leave a model that has learnt rows and a new one as they were. Some cases are no errors at first calls."""
     changes, message = case
     model = first_call(clone(estimator))
     before, attributes = flat(model._state).copy(), set(vars(model))
@@ -157,7 +157,7 @@ def test_no_row_hides_what_is_not_finite(loss, container, row, bad, rng):
         assert not hasattr(reg, "_state")
 
 
-@pytest.mark.usefixtures("in_numpy")  # as indices of 64 bits are, and others not
+@pytest.mark.usefixtures("in_numpy")  # rows with indices of 64 bits are learnt in NumPy, others are not
 def test_rows_that_name_a_column_twice():
     X = sparse.csr_array((np.array([1.0, 2.0, 5.0]), np.array([1, 1, 0]), np.array([0, 2, 3])), shape=(2, 2))
     a = NAGRegressor().partial_fit(X, [1.0, 2.0])
@@ -318,7 +318,7 @@ def test_refused_schedules_say_what_to_use(word, hint):
 
 
 def test_the_steps_that_stand_for_pa1(rng):
-    """What the message for "pa1" says, beside PA-I row by row (Crammer et al. 2006), the intercept a feature 1."""
+    """The steps that the message for "pa1" names are those of PA-I (Crammer et al. 2006), with a feature 1."""
     rows, y = rng.normal(size=(40, 3)), rng.choice([-1, 1], 40)
     w = np.zeros(4)
     for x, sign in zip(np.column_stack([rows, np.ones(40)]), y):
@@ -536,7 +536,7 @@ def test_wrong_calls_name_the_public_class(make):
         assert "Online" not in str(error.value)
 
 
-# -- arrays in other guises, and those that are none
+# -- arrays in other forms, and objects that are no arrays
 
 LEARNERS = [
     NAGClassifier,
@@ -622,7 +622,7 @@ def test_complex_numbers_dates_and_words_are_named_wherever_they_are_given():
     with pytest.raises(ValueError, match="Complex data not supported: y has complex numbers"):
         first_call(NAGClassifier()).partial_fit(X, Y + 1j)
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # of a part that is lost
+        warnings.simplefilter("error")  # about the imaginary part, which would be lost
         for call, name in (
             (lambda values: model.partial_fit(X, Y, sample_weight=np.resize(values, 30)), "sample_weight"),
             (lambda values: model.fit(X, Y, coef_init=values), "coef_init"),
@@ -773,7 +773,7 @@ def test_places_of_few_labels_and_of_many(classes, monkeypatch):
         few = class_codes(labels[i : i + 3], classes)
         assert few.dtype == codes.dtype == np.int32
         assert np.array_equal(few, codes[i : i + 3])
-    monkeypatch.setattr("sklearn_nag.estimators._validation._CHUNK", 70)  # of many that are looked up at a time
+    monkeypatch.setattr("sklearn_nag.estimators._validation._CHUNK", 70)  # looked up at a time, of many
     assert np.array_equal(class_codes(labels, classes), codes)
     unknown = np.array(["x"] if classes.dtype.kind == "U" else [7])
     for n in (1, 500):

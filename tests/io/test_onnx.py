@@ -1,4 +1,4 @@
-"""ONNX graphs, run by onnxruntime, against the models they were made from."""
+"""ONNX graphs, run by onnxruntime, compared with the models that they were made from."""
 
 import re
 import sys
@@ -134,7 +134,7 @@ def test_inside_pipelines_and_other_estimators(run):
                                LogisticRegression(), cv=2)  # fmt: skip
     stack.fit(*WINE)
     graph = skl2onnx.to_onnx(stack, WINE[0], options={"zipmap": False})
-    np.testing.assert_allclose(run(graph, WINE[0])[1], stack.predict_proba(WINE[0]), atol=1e-6)  # theirs is float32
+    np.testing.assert_allclose(run(graph, WINE[0])[1], stack.predict_proba(WINE[0]), atol=1e-6)  # skl2onnx uses float32
 
     frame = pd.DataFrame({"size": X[:, 0], "town": np.where(X[:, 1] > 20, "Bath", "York")})
     mixed = make_pipeline(
@@ -144,12 +144,12 @@ def test_inside_pipelines_and_other_estimators(run):
     columns = {"size": X[:, :1], "town": frame[["town"]].to_numpy().astype(object)}
     label, probability = run(to_onnx(mixed, initial_types=types), columns)
     assert np.array_equal(label, mixed.predict(frame))
-    np.testing.assert_allclose(probability, mixed.predict_proba(frame), atol=1e-6)  # encoders give float32
+    np.testing.assert_allclose(probability, mixed.predict_proba(frame), atol=1e-6)  # encoders return float32
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
 def test_a_frame_with_a_type_for_each_column(run):
-    """As docs/after_training.rst shows it."""
+    """The example of docs/after_training.rst works."""
     pytest.importorskip("skl2onnx")
     pd = pytest.importorskip("pandas")
     from skl2onnx.common.data_types import FloatTensorType, StringTensorType

@@ -1,4 +1,4 @@
-"""Models as files: of this version, bit for bit, and of every version there has been."""
+"""Models saved as files: those of this version bit for bit, and those of every version so far."""
 
 import functools
 import io
@@ -148,7 +148,7 @@ def test_what_skops_asks_for_is_what_is_named():
 
 
 def refused(content, name, change):
-    """Whether skops' file of a model is refused once one of its files, or the tree that names them, was changed."""
+    """Check that skops refuses a model's file after a change to one of its members, or to the tree that names them."""
     skops_io = pytest.importorskip("skops.io", reason="skops comes with the extra skops")
     changed = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(changed, "w") as new:
@@ -159,7 +159,7 @@ def refused(content, name, change):
 
 
 def of_array(change):
-    """The same for an array as a file."""
+    """The change of a saved array's file that makes ``change`` to the array."""
 
     def changed(content):
         file = io.BytesIO()
@@ -181,7 +181,7 @@ CHANGES = {
 
 @functools.cache
 def file_of(number):
-    """What skops writes of one of `MODELS`."""
+    """The content of skops's file of one of `MODELS`."""
     skops_io = pytest.importorskip("skops.io", reason="skops comes with the extra skops")
     model, (X, y) = MODELS[number]
     model = clone(model).partial_fit(X, y, **({"classes": ["a", "b", "c"]} if y.dtype.kind == "U" else {}))
@@ -213,7 +213,7 @@ def test_a_file_whose_numbers_and_names_were_changed_is_refused(given, other):
 
 
 class Mine(NAGClassifier):
-    """An estimator of somebody else's, which nobody has said to trust."""
+    """An estimator of someone else that nobody has declared trusted."""
 
 
 def test_classes_of_others_are_not_trusted():
@@ -251,8 +251,8 @@ def test_a_frozen_model_predicts_and_goes_on(path):
     model.partial_fit(container(X_more), make.targets(model, y_more, options))
     np.testing.assert_allclose(make.decisions(model, container(X)), recorded["resumed"], rtol=1e-8, atol=1e-10)
     learner = model[-1] if path.stem.startswith("pipeline") else model
-    if path.stem != "bootstrap":  # which counts no rows
-        assert learner.t_ == 90 - path.stem.startswith(("hedge", "cells"))  # as a mixture judges from its second row
+    if path.stem != "bootstrap":  # a bootstrap counts no rows
+        assert learner.t_ == 90 - path.stem.startswith(("hedge", "cells"))  # a mixture judges from its second row
 
 
 def test_every_version_that_is_read_has_frozen_models():

@@ -18,7 +18,7 @@ CANCER = shuffled(*load_breast_cancer(return_X_y=True))
 WINE = shuffled(*load_wine(return_X_y=True))
 DIABETES = shuffled(*load_diabetes(return_X_y=True, scaled=False))
 TWO_OUTPUTS = DIABETES[0], np.column_stack([DIABETES[1], DIABETES[0][:, 3]])
-# Where scales, means and averages do not come in, predicting and learning in turn is what the kernel does.
+# Without scales, means and averages, predicting and learning in turn is what the kernel does.
 PLAIN = {"normalization": None, "centering": False, "average": False}
 
 
@@ -29,7 +29,7 @@ def cut(X, y, *sizes, weight=None):
 
 
 def in_turn(estimator, X, y, method="predict", batch_size=1, delay=0, weight=None, **options):
-    """Predictions of the rows after those that were there before anything was learnt, in plain Python."""
+    """Predictions once something has been learnt, by predicting and learning in turn, in plain Python."""
     estimator, played, learnt = clone(estimator), [], 0
     for start in range(0, len(y), batch_size):
         stop = min(start + batch_size, len(y))

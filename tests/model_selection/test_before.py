@@ -1,4 +1,4 @@
-"""Estimators made of others learn in place; where a call fails, or is looked at from within, they are as before."""
+"""Estimators made of others learn in place; if a call fails, or is looked into, they are as before."""
 
 import copy
 import functools
@@ -16,7 +16,7 @@ from sklearn_nag.model_selection import ProgressiveSearch
 from sklearn_nag.model_selection._before import Before, Thrown
 from sklearn_nag.preprocessing import make_online_pipeline
 
-N_FEATURES = 1100  # more than what is looked up column by column
+N_FEATURES = 1100  # more columns than are looked up one by one
 BUILT = {
     "nag": NAGClassifier(),
     "forgets": NAGClassifier(half_life="auto"),
@@ -27,7 +27,7 @@ BUILT = {
 
 
 class Interrupting(SGDClassifier):
-    """Calls what it is given before it learns its batches."""
+    """Calls the function that it is given before it learns its batches."""
 
     call = None
 
@@ -38,7 +38,7 @@ class Interrupting(SGDClassifier):
 
 
 def calling(X):
-    """Calls as `Interrupting` does, and lets rows pass."""
+    """Call the function as `Interrupting` does, and return the rows unchanged."""
     if Interrupting.call is not None:
         Interrupting.call()
     return X
@@ -46,7 +46,7 @@ def calling(X):
 
 @functools.cache
 def learnt(kind):
-    """Made of learners of all kinds, which have learnt some rows; most play ten at a time."""
+    """An estimator made of learners of all kinds, which has learnt some rows; most play ten at a time."""
     caller = FunctionTransformer(calling)
     other = Interrupting(loss="log_loss", random_state=0)
     called = [make_online_pipeline(caller, learner) for learner in BUILT.values()]
@@ -83,18 +83,18 @@ def bits(model):
 
 
 def parts(model):
-    """The estimators that it is made of."""
+    """The estimators that a model is made of."""
     if isinstance(model, ProgressiveSearch):
         return [candidate.estimator for candidate in model._candidates if hasattr(candidate, "estimator")]
     return list(model.estimators_)
 
 
 class Stopped(BaseException):
-    """As an interrupt, which no estimator takes for a failure of one of its parts."""
+    """Like an interrupt, it is not taken by estimators for a failure of one of their parts."""
 
 
 def stopping_after(n):
-    """A call that raises `Stopped` after so many times."""
+    """A function that raises `Stopped` after it was called so many times."""
     left = [n]
 
     def call():
@@ -106,7 +106,7 @@ def stopping_after(n):
 
 
 def count_calls(model, X, y):
-    """How often a model calls when it learns rows; some candidates leave a search on the way."""
+    """How often a model calls the function when it learns rows. Some candidates leave a search on the way."""
     calls = []
     Interrupting.call = lambda: calls.append(None)
     model.partial_fit(X, y)
@@ -175,7 +175,7 @@ def test_what_is_kept_is_no_more_than_the_model():
 
 
 def test_columns_that_rows_name_often_are_kept_once():
-    """As cells are: hundreds of entries a row, more in a batch than there are columns."""
+    """Cells are named often: hundreds of entries per row, and more in a batch than there are columns."""
     model = NAGClassifier().partial_fit(*rows(10, 0), classes=[0, 1])
     few = sparse.csr_array((np.ones(2 * N_FEATURES), (np.arange(2 * N_FEATURES) // 8, np.arange(2 * N_FEATURES) % 8)))
     few.resize(few.shape[0], N_FEATURES)
@@ -189,7 +189,7 @@ def test_columns_that_rows_name_often_are_kept_once():
 
 
 def test_only_parts_are_undone_by_the_whole():
-    """Others may learn meanwhile, as in the handler of a signal."""
+    """Others may learn meanwhile, for example in a signal handler."""
     part, other = (NAGClassifier().partial_fit(*rows(10, 0), classes=[0, 1]) for _ in range(2))
     before = Before({}, [part])
     with part_of(before):

@@ -1,4 +1,4 @@
-"""The display of weights: which are shown, in which order, by which names."""
+"""The display of weights: which weights it shows, in which order, and under which names."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The displays: what they show, where, and what they say when they cannot."""
+"""The displays: what they show, where they show it, and their messages when they cannot."""
 
 import re
 import sys
@@ -61,7 +61,7 @@ def test_ranges_are_measured_against_the_best_of_all():
     near, far = ([1, 2], [np.nan, 0.102]), ([1, 2], [3.0, np.inf])
     display = EtaSweepDisplay({"one": curve, "near": near, "far": far})
     assert display.good_enough_ == pytest.approx(0.105)
-    assert display.ranges_ == {"one": (4.0, 8.0), "near": (2.0, 2.0), "far": None}  # without gaps
+    assert display.ranges_ == {"one": (4.0, 8.0), "near": (2.0, 2.0), "far": None}  # ranges have no gaps
     assert EtaSweepDisplay({"": curve}, tolerance=0.0).ranges_[""] == (8.0, 8.0)
     assert EtaSweepDisplay({"": ([1, 2], [-1.0, -0.96])}).ranges_[""] == (1.0, 2.0)
 
@@ -119,7 +119,7 @@ def test_searches_of_other_learners_are_drawn(pyplot):
     assert display.ax_.get_ylabel() == "error"
     by_fold = np.array([ours.cv_results_[f"split{i}_test_score"] for i in range(2)])
     np.testing.assert_allclose(display.spreads["NAGClassifier 1"], by_fold.std(axis=0, ddof=1) / np.sqrt(2), rtol=1e-9)
-    assert len(display.ax_.collections) == 3  # a shade for each
+    assert len(display.ax_.collections) == 3  # one shaded area each
     progressive = ProgressiveSearch(NAGClassifier(), {"eta0": [0.5, 1.0]}).fit(X, y)
     drawn_alone = EtaSweepDisplay.from_sweeps(progressive)
     np.testing.assert_array_equal(drawn_alone.curves["NAGClassifier"][1], -progressive.cv_results_["mean_test_score"])
@@ -285,7 +285,7 @@ def test_scales_are_drawn(pyplot):
     assert "one small" in FeatureScalesDisplay.from_estimator(nested).names
     assert FeatureScalesDisplay.from_estimator(NAGClassifier().fit(*CANCER)).names[0] == "x0"
     words = make_online_pipeline(OnlineOneHotEncoder(), NAGClassifier()).fit(np.array([["a"], ["b"]] * 9), [0, 1] * 9)
-    assert len(FeatureScalesDisplay.from_estimator(words).names) == 2  # those that have come
+    assert len(FeatureScalesDisplay.from_estimator(words).names) == 2  # categories that have occurred
 
 
 @pytest.mark.parametrize(
@@ -326,7 +326,7 @@ def test_errors(make, match):
         make()
 
 
-@pytest.mark.filterwarnings("error")  # as of a layout that collapsed
+@pytest.mark.filterwarnings("error")  # for example, about a layout that collapsed
 def test_names_that_are_long_lose_their_middle(pyplot):
     names = [f"{i} is a name of{' many words' * 9} and {i}" for i in range(10)]
     brief = [f"{i} is a name of...ny words and {i}" for i in range(10)]

@@ -1,4 +1,4 @@
-"""Effects of columns in models of curves and cells: read from weights, and held against what is predicted."""
+"""Effects of columns in models of curves and cells, read from the weights and compared with predictions."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ def pyplot():
 
 
 def means(trees, t, rows, weight, given, k=0):
-    """Rows below a node, and the mean below it of the rows whose columns are ``given``, by the definition."""
+    """Rows below a node, and the mean there if the columns in ``given`` have these values, by the definition."""
     if k >= trees.column.shape[1]:
         return rows[t, k], weight[t, k]
     (n_left, left), (n_right, right) = (means(trees, t, rows, weight, given, 2 * k + side) for side in (1, 2))
@@ -58,7 +58,7 @@ def test_of_cells_the_mean_goes_down_each_tree():
     pipeline.partial_fit(gaps_in, Y)
     cells, learner = pipeline
     share, weight = rows_and_weights(learner, 5)
-    np.testing.assert_allclose(share.sum(), 12 * 441 / 500)  # rows that had cells
+    np.testing.assert_allclose(share.sum(), 12 * 441 / 500)  # rows for which there were cells
     share, weight = share.reshape(12, -1), weight[0].reshape(12, -1)
     effects = EffectsDisplay.effects_of(pipeline, [3, (1, 3)])
     for name, (*values, effect) in effects.items():
@@ -130,7 +130,7 @@ def test_of_a_single_column_it_is_what_is_predicted():
             range(24),
         ),
         (
-            np.arange("2024-01-01", "2024-01-06", dtype="M8[D]"),  # nothing is said of the weekend
+            np.arange("2024-01-01", "2024-01-06", dtype="M8[D]"),  # weekends do not occur
             DateEncoder(["weekday"]),
             DateEncoder(["weekday"], one_hot=False),
             ["Mon", "Tue", "Wed", "Thu", "Fri"],
@@ -177,7 +177,7 @@ def test_words_have_the_ones_of_all_encoders():
     np.testing.assert_allclose(effect, predicted - predicted.mean(), atol=1e-3)
 
 
-@pytest.mark.parametrize("n_rows", [120, 500])  # before and after there are cells that can cut it
+@pytest.mark.parametrize("n_rows", [120, 500])  # before and after there are cells that can cut the column
 def test_columns_that_vary_late_have_effects(n_rows):
     Z = X[:n_rows, :3].copy()
     Z[:60, 2], Z[:, 1] = 0.0, 5.0
@@ -207,7 +207,7 @@ def test_each_output_has_its_own_mixture():
         predicted = np.array([model.predict(given)[:, output].mean() for given in rows])
         np.testing.assert_allclose(effect, predicted - predicted.mean(), atol=0.15 * both[:, output].std())
         assert np.ptp(effect) == pytest.approx(np.ptp(predicted), abs=0.2)
-    # classes share theirs, as probabilities are mixed
+    # Classes share one mixture, because probabilities are mixed.
     clf = NAGCellsClassifier(**SMALL).partial_fit(Z, np.digitize(Z[:, 0], [0.3, 0.6]), classes=[0, 1, 2])
     values, effect = EffectsDisplay.effects_of(clf, [0], target=2)["x0"]
     assert np.corrcoef(values, effect)[0, 1] > 0.9
@@ -278,7 +278,7 @@ def test_it_is_drawn(pyplot):
     assert display.figure_ is ax.figure
     assert [own.get_xlabel() for own in display.axes_] == ["d", "a", "a"]
     np.testing.assert_array_equal(display.axes_[0].get_lines()[0].get_ydata(), display.effects["d"][1])
-    assert display.effects["d"][1][0] > display.effects["d"][1][-1]  # of the second output
+    assert display.effects["d"][1][0] > display.effects["d"][1][-1]  # the second output is shown
     assert display.axes_[0].get_ylim() == display.axes_[2].get_ylim()
     assert len(EffectsDisplay(display.effects).plot(n_cols=1).axes_) == 3
 
@@ -290,7 +290,7 @@ def test_words_are_named_and_the_class_that_is_up(pyplot):
         ("ones", OnlineOneHotEncoder(), [0]),
         ("rest", "passthrough", [1]),
     ]
-    for n, written in ((3, "abc"), (15, "abdeghjkmo")):  # of many words some
+    for n, written in ((3, "abc"), (15, "abdeghjkmo")):  # of many words, only some are written
         rows = np.column_stack([words[np.arange(500) % n], X[:, 0]]).astype(object)
         target = np.where(rows[:, 0] == "c", "good", "bad")
         model = make_online_pipeline(OnlineColumnTransformer(encoders), NAGCellsClassifier(**SMALL))

@@ -1,4 +1,4 @@
-"""What a sweep of learning rates reports, against progressive validation and a Pipeline one by one."""
+"""What a sweep of learning rates reports, compared with progressive validation and a Pipeline for each rate."""
 
 import numpy as np
 import pytest
@@ -73,7 +73,7 @@ def test_the_best_rate_does_not_depend_on_the_unit_of_the_target(power):
 @pytest.mark.parametrize("every", [None, 64, 1])
 def test_the_loss_reported_is_that_of_one_rate_however_often_it_is(rng, every):
     X, reports = rng.normal(size=(256, 3)), []
-    y = X.sum(axis=1) * np.where(np.arange(256) < 64, 1.0, -1.0)  # first one rate is the best, later another one
+    y = X.sum(axis=1) * np.where(np.arange(256) < 64, 1.0, -1.0)  # at first one rate is the best, later another one
     with report_progress(reports.append, every=every):
         of_two = eta_sweep(NAGRegressor(), X, y, ETA0S[:2])
         of_all = eta_sweep(NAGRegressor(), X, y, ETA0S)

@@ -1,4 +1,4 @@
-"""A figure of intervals, and intervals as progressive validation judges them."""
+"""The figure of intervals, and intervals as progressive validation judges them."""
 
 import numpy as np
 import pytest
@@ -17,8 +17,8 @@ def test_progressive_validation_judges_the_intervals_that_rows_had():
     result = progressive_validation(NAGRegressor(), X, Y, sample_weight=weight, coverage=coverages, curve_at=[100, 200])
     reg, held, width = NAGRegressor(), [], []
     for i in np.flatnonzero(weight):
-        if i > 1:  # intervals before the row, about what is played for it
-            usual = np.average(X[:i], axis=0, weights=weight[:i])[None]  # has the common width
+        if i > 1:  # intervals from before the row, around what is played for it
+            usual = np.average(X[:i], axis=0, weights=weight[:i])[None]  # a row that has the common width
             interval = reg.predict_interval(usual, coverages)[0]
             played = reg._play(X[i : i + 1], Y[i : i + 1])[0, 0]
             half = (interval[1] - interval[0]) / 2.0
@@ -39,12 +39,12 @@ def test_progressive_validation_judges_the_intervals_that_rows_had():
         NAGRegressor("poisson"),
         NAGRegressor("poisson", clip=(0.5, 20.0)),
         NAGRegressor(clip=(0.0, np.inf)),
-        NAGRegressor(clip=(1.0, 3.0)),  # beyond which targets are
+        NAGRegressor(clip=(1.0, 3.0)),  # some targets are beyond these
     ],
     ids=str,
 )
 def test_intervals_are_cut_as_those_of_predictions(reg):
-    """Row by row; without a unit, as predictions on the way know that of the features of their row."""
+    """Row by row, without normalization: predictions on the way already know the units of their row's features."""
     rng = np.random.default_rng(0)
     rows = rng.uniform(-1.0, 1.0, size=(90, 2))
     y = rng.poisson(np.exp(rows @ [1.0, -0.5])).astype(float)

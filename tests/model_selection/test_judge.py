@@ -1,4 +1,4 @@
-"""Scores of predictions made, against scikit-learn's functions on the same predictions."""
+"""Scores of given predictions, compared with scikit-learn's functions on the same predictions."""
 
 import numpy as np
 import pytest
@@ -82,7 +82,7 @@ def test_a_score_that_is_not_defined_does_not_lose_the_others(curve_at):
     scoring, options = ["neg_log_loss", "accuracy"], {"classes": [0, 1, 2], "curve_at": curve_at}
     with pytest.warns(UndefinedMetricWarning, match=r"^the score 'neg_log_loss' of all 99 rows scored is NaN") as said:
         result = progressive_validation(NAGClassifier(), X, y, scoring=scoring, **options)
-    assert [warning.filename for warning in said] == [__file__]  # one alone
+    assert [warning.filename for warning in said] == [__file__]  # a single warning
     assert np.isnan(result.score["neg_log_loss"])
     assert result.score["accuracy"] == progressive_validation(NAGClassifier(), X, y, **options).score > 0.8
     with pytest.warns(UndefinedMetricWarning, match="^the score of all 99 rows"):

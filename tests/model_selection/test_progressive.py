@@ -1,4 +1,4 @@
-"""Progressive validation, against predicting and learning in turn."""
+"""Progressive validation, compared with predicting and learning in turn."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ from .helpers import CANCER, DIABETES, PLAIN, WINE, cut, in_turn
     "learner", [NAGRegressor(), OnlineBootstrap(NAGRegressor(), n_models=2, random_state=0)], ids=str
 )
 def test_batches_may_be_read_into_the_same_memory(learner, delay):
-    """As by ``readinto``: what is learnt, or scored, later is copied."""
+    """Batches may share memory, as with ``readinto``, because what is learnt or scored later is copied."""
     X, y = DIABETES[0][:100], DIABETES[1][:100]
 
     def reused():
@@ -70,7 +70,7 @@ def test_of_any_learner_is_predicting_and_learning_in_turn(batch_size, delay):
 
 @pytest.mark.parametrize("batch_size", [1, 10])
 def test_of_any_learner_rows_count_by_their_weights(batch_size):
-    """Those of weight 0 teach nothing: what comes behind them, and before others, is not scored."""
+    """Rows of weight 0 teach nothing. A row that follows only such rows is not scored."""
     X, y, weight = CANCER[0][:80] / CANCER[0].max(axis=0), CANCER[1][:80], np.linspace(0.5, 4.0, 80)
     weight[:20] = 0.0
     sgd = SGDClassifier(shuffle=False)
@@ -84,7 +84,7 @@ def test_of_any_learner_rows_count_by_their_weights(batch_size):
 
 @pytest.mark.parametrize("kind", ["two classes", "softmax", "ovr", "regression", "two outputs"])
 def test_of_our_learners_is_the_same_by_kernel_and_in_turn(kind):
-    """Where `predict` knows what the kernel knows: no scale, no mean and no average."""
+    """Both ways agree if `predict` knows what the kernel knows: without scales, means and averages."""
     X, y = {"two classes": CANCER, "softmax": WINE, "ovr": WINE}.get(kind, DIABETES)
     X, y, classes = X[:100] / X.max(axis=0), y[:100], {}
     if "classes" in kind or kind in ("softmax", "ovr"):
@@ -108,14 +108,14 @@ def test_of_our_learners_is_the_same_by_kernel_and_in_turn(kind):
     alone = clone(learner).partial_fit(X, y, **classes)
     assert result.loss == alone.progressive_loss_
     assert np.array_equal(result.estimator.coef_, alone.coef_)
-    # and through the path that knows nothing of them: an unknown class of learner
+    # The path for unknown classes of learners gives the same results.
     other = progressive_validation(Stranger(learner), X, y, scoring=scoring)
     assert other.score == pytest.approx(result.score, rel=1e-9)
     assert other.n_scored == result.n_scored
 
 
 class Stranger:
-    """Passes everything on to a learner of this package, and is none."""
+    """Passes everything on to a learner of this package, but is not one itself."""
 
     def __init__(self, learner):
         self.learner = learner
@@ -138,7 +138,7 @@ class Stranger:
 def test_log_loss_of_our_learners_is_their_progressive_loss():
     X, y = CANCER
     result = progressive_validation(NAGClassifier(), X, y, scoring="neg_log_loss")
-    first = np.log(2.0)  # is in the loss, not in the score
+    first = np.log(2.0)  # the first row is in the loss, but not in the score
     assert -result.score * result.n_scored + first == pytest.approx(result.loss * result.n_rows)
     late = progressive_validation(NAGClassifier(), X, y, scoring="neg_log_loss", delay=30, curve_at=[100])
     assert late.loss is None
@@ -195,7 +195,7 @@ def test_a_column_of_targets_is_a_flat_array(estimator, delay):
 
 
 def test_alarms_are_told_by_rows_of_the_stream():
-    """Those before the first that is scored are counted, too."""
+    """Rows before the first one that is scored are counted, too."""
     X, y = CANCER[0][:120], (np.arange(120) >= 60).astype(int)
     sgd = SGDClassifier(learning_rate="constant", eta0=1e-9, random_state=0)
     result = progressive_validation(sgd, X, y, batch_size=20, false_alarm_rate=1e-3)
@@ -252,7 +252,7 @@ def test_errors(estimator, options, error, match):
 
 
 def test_river():
-    """A learner of another package, through its own wrapper."""
+    """A learner of another package is used through its own wrapper."""
     pytest.importorskip("river")
     from river import compat, linear_model, preprocessing
 
@@ -284,7 +284,7 @@ def test_what_is_made_of_learners_of_counts_is_scored_as_these(rng, made_of):
     expected, found = (
         progressive_validation(model, X, y, scoring=scoring, batch_size=5) for model in (learner, made_of(learner))
     )
-    assert found.n_scored <= expected.n_scored == 60 - 17  # that is predicted after the first count above 0
+    assert found.n_scored <= expected.n_scored == 60 - 17  # those predicted after the first count above 0
     assert found.score == pytest.approx(expected.score, rel=0.5)
 
 
@@ -335,7 +335,7 @@ def test_counts_too_small_for_float64_are_scored_however_batches_are_cut(rng, de
     X = rng.normal(size=(200, 2))
     X[50::50] *= 1e6
     y = rng.poisson(np.exp(X[:, 0].clip(-2, 2))).astype(float)
-    y[:3] = 0.0  # for which nothing is predicted yet
+    y[:3] = 0.0  # nothing is predicted for these yet
     reg, options = NAGRegressor("poisson", normalization=None, clip=None), {"scoring": "neg_median_absolute_error"}
     whole, parts = (
         progressive_validation(reg, b, curve_at=[120], false_alarm_rate=0.1, delay=delay, **options)

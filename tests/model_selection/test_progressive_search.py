@@ -1,4 +1,4 @@
-"""ProgressiveSearch against a plain simulation of it, and as an estimator among others."""
+"""ProgressiveSearch, compared with a plain simulation of it, and as an estimator among others."""
 
 import pickle
 import warnings
@@ -49,7 +49,7 @@ def search(min_rows=50, **options):
 
 
 def row_losses(model, X, y, weight, loss):
-    """Losses of each row as it is predicted one at a time, before it is learnt."""
+    """The loss of each row, which is predicted alone, before it is learnt."""
     losses = np.zeros(len(y))
     for i in range(len(y)):
         if i > 0 and loss == "log_loss":
@@ -62,7 +62,7 @@ def row_losses(model, X, y, weight, loss):
 
 
 def simulate(losses, weight, min_rows):
-    """Who leaves when, by the definition: after min_rows, 2 min_rows, ... by losses since the last cut but one."""
+    """Who leaves when, by definition: after min_rows, 2 min_rows, ..., by losses since the last cut but one."""
     n_candidates, n = losses.shape
     alive, marks, left = list(range(n_candidates)), [1, 1], {}  # the first row is not judged
     mean = lambda k, stop: losses[k, marks[-2] : stop] @ weight[marks[-2] : stop] / weight[marks[-2] : stop].sum()  # noqa: E731
@@ -79,7 +79,7 @@ def simulate(losses, weight, min_rows):
 
 @pytest.mark.parametrize("estimator", [NAGClassifier(), NAGRegressor()], ids=str)
 def test_it_is_halving_by_progressive_loss(rng, estimator):
-    """Unit scales from "max" and no averages, so that a row's own features do not change what it is predicted."""
+    """Scales of "max" are constant, and there are no averages, so a row does not change its own prediction."""
     is_classifier = isinstance(estimator, NAGClassifier)
     X, y = DIGITS if is_classifier else DIABETES
     X, y = np.vstack([np.abs(X).max(axis=0), X[:150]]), np.append(y[0], y[:150])
@@ -142,7 +142,7 @@ def test_learners_of_several_kinds_as_steps_of_a_pipeline():
     masked = found.cv_results_["param_learner__alpha"]
     assert masked.mask.tolist() == [False, False, True]
     hinge = ProgressiveSearch(sgd, {"loss": ["hinge", "log_loss"]}, min_rows=200).fit(X, y)
-    assert 0.0 < -hinge.best_score_ < 0.3  # a share of errors, as hinge gives no probabilities
+    assert 0.0 < -hinge.best_score_ < 0.3  # a share of errors, because hinge gives no probabilities
     assert not hasattr(ProgressiveSearch(SGDClassifier(), {"alpha": [1.0]}), "predict_proba")
 
 
@@ -157,7 +157,7 @@ def test_a_candidate_that_fails_leaves():
 
 
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])
-@pytest.mark.parametrize("n", [1, 4, 14])  # of the first candidate, or of another one, while it learns new rows
+@pytest.mark.parametrize("n", [1, 4, 14])  # by the first candidate, or by another one, while it learns new rows
 def test_a_report_may_end_the_call(method, n):
     X, y = DIABETES
     grid = [{"eta0": [0.5, 1.0]}, {"normalization": ["rms"]}]
@@ -303,7 +303,7 @@ def test_candidates_are_judged_by_the_same_rows_though_some_predict_more_than_0_
     for i in range(0, 600, size):
         search.partial_fit(X[i : i + size], y[i : i + size])
     p = np.exp(clone(reg)._play(X, y)[:, 0])
-    expected = mean_poisson_deviance(y[18:], p[18:])  # as the other one predicts 0 up to row 17
+    expected = mean_poisson_deviance(y[18:], p[18:])  # because the other candidate predicts 0 up to row 17
     assert -search.cv_results_["mean_test_score"][1] == pytest.approx(expected, rel=1e-9)
 
 
@@ -335,7 +335,7 @@ def test_what_is_no_estimator_is_refused(estimator):
 
 
 def test_names_of_columns_are_those_of_the_search():
-    """Candidates take arrays, which have none: the search tells columns in another order."""
+    """Candidates take arrays, which have no names, so the search itself notices columns in another order."""
     pytest.importorskip("pandas")
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     plain = ProgressiveSearch(NAGClassifier(), {"eta0": [0.1, 1.0]}, min_rows=50)
@@ -371,12 +371,12 @@ def test_rows_of_weight_0_are_as_if_they_were_not_there(rng):
     options = {"min_rows": 40, "batch_size": 10}
     expected = ProgressiveSearch(candidates, **options).partial_fit(X[weight > 0], y[weight > 0])
     found = ProgressiveSearch(candidates, **options)
-    for rows in (slice(0, 100), slice(100, None)):  # in the first of which nothing is to be learnt
+    for rows in (slice(0, 100), slice(100, None)):  # in the first part, there is nothing to learn
         found.partial_fit(X[rows], y[rows], sample_weight=weight[rows])
     for name in ("n_resources", "mean_test_score"):
         np.testing.assert_array_equal(found.cv_results_[name], expected.cv_results_[name])
     assert found.predict(X).tobytes() == expected.predict(X).tobytes()
-    weight *= rng.uniform(1.0, 9.0, len(y))  # by which the others count
+    weight *= rng.uniform(1.0, 9.0, len(y))  # the weights by which the other rows count
     counted = weight > 0
     expected = ProgressiveSearch(candidates, **options).fit(X[counted], y[counted], sample_weight=weight[counted])
     found = ProgressiveSearch(candidates, **options).fit(X, y, sample_weight=weight)
@@ -423,7 +423,7 @@ def test_rows_of_weight_0_in_tables_of_arrow():
 def test_what_is_searched_stays_what_it_was(rng, changed, message):
     X, y = rng.normal(size=(40, 2)), rng.normal(size=40)
     search = ProgressiveSearch(NAGRegressor(), {"eta0": [0.1, 1.0], "clip": [None]}).partial_fit(X, y)
-    search = pickle.loads(pickle.dumps(search)).set_params(estimator__eta0=7.0).partial_fit(X, y)  # which none has
+    search = pickle.loads(pickle.dumps(search)).set_params(estimator__eta0=7.0).partial_fit(X, y)  # no candidate has it
     with pytest.raises(ValueError, match=message):
         search.set_params(**changed).partial_fit(X, y)
 

@@ -1,4 +1,4 @@
-"""Searches by progressive loss, against one pass for each candidate."""
+"""Searches by progressive loss, compared with one pass for each candidate."""
 
 import numpy as np
 import pytest

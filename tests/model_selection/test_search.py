@@ -1,4 +1,4 @@
-"""Cross-validation over learning rates, against GridSearchCV."""
+"""Cross-validation over learning rates, compared with GridSearchCV."""
 
 import warnings
 
@@ -122,7 +122,7 @@ def test_scores_that_take_no_weights(rng, scoring):
     weight = rng.random(len(y))
     ours = NAGRegressorCV(learner, ETA0S, **options).fit(X, y, sample_weight=weight)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it warns of such scores since version 1.9 of scikit-learn
+        warnings.simplefilter("ignore")  # scikit-learn warns of such scores since version 1.9
         grid = GridSearchCV(learner, {"eta0": ETA0S}, **options).fit(X, y, sample_weight=weight)
     np.testing.assert_array_equal(ours.cv_results_["mean_test_score"], grid.cv_results_["mean_test_score"])
     assert ours.score(X, y, weight) == ours.score(X, y) == grid.score(X, y)

@@ -1,4 +1,4 @@
-"""Where rows come from: batches, containers and the steps before a learner make no difference to what is learnt."""
+"""Batches, containers and the steps before a learner make no difference to what is learnt."""
 
 import numpy as np
 import pytest
@@ -61,7 +61,7 @@ def test_steps_learn_before_they_transform_and_not_from_targets():
     assert result.score == accuracy_score(y[20:], np.concatenate(predicted))
     assert np.array_equal(result.estimator[-1].coef_, sgd.coef_)
     assert np.array_equal(result.estimator[0].mean_, scaler.mean_)
-    # the same for our learners, whose rows are predicted one by one all the same
+    # The same holds for our learners, although their rows are predicted one by one.
     ours = make_pipeline(FunctionTransformer(np.log1p), "passthrough", NAGClassifier())
     direct = progressive_validation(NAGClassifier(), np.log1p(X), y)
     assert progressive_validation(ours, X, y).score == direct.score

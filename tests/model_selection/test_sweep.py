@@ -1,4 +1,4 @@
-"""Learning rates as heads of one model, against learning with one after another."""
+"""Learning rates as heads of one model, compared with learning at one rate after another."""
 
 import pickle
 
@@ -34,7 +34,8 @@ SWEPT = {
 @pytest.mark.parametrize(
     ("case", "container", "weighted"),
     [(case, np.asarray, True) for case in SWEPT]
-    # Of sparse rows each kind of state: of coupled classes, with a penalty, without scales, with several outputs.
+    # Sparse rows for each kind of state: with coupled classes, with a penalty, without scales, and with several
+    # outputs.
     + [(case, sparse.csr_array, False) for case in ("softmax", "penalty", "AdaGrad", "two outputs")],
 )
 def test_a_sweep_gives_what_learning_one_by_one_gives(rng, case, container, weighted):

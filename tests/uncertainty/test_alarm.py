@@ -1,4 +1,4 @@
-"""An alarm that sounds after a change, and as seldom as it is set for before one."""
+"""An alarm sounds after a change, and before one only as rarely as it is set for."""
 
 import math
 
@@ -11,7 +11,7 @@ from sklearn_nag.uncertainty import alarm
 
 
 def alarms_by_definition(losses, rate):
-    """Rows after which a mean of late is too large, and its half-life, from the weights of all rows since the last."""
+    """Rows after which a recent mean is too large, and its half-life, from weights of all rows since the last alarm."""
     rows, half_lives, start = [], [], 0
     for stop in range(2, len(losses) + 1):
         n = stop - start
@@ -28,7 +28,7 @@ def alarms_by_definition(losses, rate):
 
 @pytest.mark.parametrize("kernel", ["numpy", "numba"])
 def test_sounds_where_the_weights_of_all_rows_say(kernel):
-    """Of the means that are too large, the one with the shortest half-life; and then all begins anew."""
+    """Of the means that are too large, the one with the shortest half-life counts. Then everything starts anew."""
     pytest.importorskip("numba") if kernel == "numba" else None
     losses = np.concatenate([np.zeros(400), np.full(200, 0.12), np.zeros(400), np.full(134, 0.12), np.ones(4)])
     with config_context(kernel=kernel):
@@ -45,24 +45,24 @@ def test_sounds_where_the_weights_of_all_rows_say(kernel):
 
 
 def test_weights_of_late_rise_over_those_of_all():
-    """Which with weights that add up to 0 makes the statistic 0 at most for losses that fall."""
+    """Weights that rise and add up to 0 make the statistic at most 0 for falling losses."""
     falling = np.sort(np.random.default_rng(0).random(3000))[::-1]
     assert LossAlarm(1.0 - 1e-9).update(falling).size == 0
 
 
 def test_false_alarms_are_as_few_as_promised():
-    """Also of losses that depend on one another, as long as what is to be expected of the next one does not rise."""
+    """False alarms are rare for dependent losses, too, as long as the expectation of the next loss does not rise."""
     rate, n, seeds, found = 0.2, 500, 20, 0
     for seed in range(seeds):
         rng = np.random.default_rng(seed)
-        spread = np.where(np.arange(n) // 100 % 2, 0.5, 0.05)  # the mean stays, all else changes
+        spread = np.where(np.arange(n) // 100 % 2, 0.5, 0.05)  # the mean stays the same, everything else changes
         found += len(LossAlarm(rate).update(0.5 + spread * rng.choice([-1.0, 1.0], n)))
     assert 0 < found <= rate * n * seeds
 
 
 @pytest.mark.parametrize("learner", [NAGClassifier, NAGRegressor])
 def test_progressive_validation_tells_of_a_change(learner, rng):
-    """Labels that flip; a regressor learns that in few rows, but not how to foretell noise."""
+    """The classifier's labels flip. A regressor learns that in few rows, so its targets get noise instead."""
     X, is_new = rng.normal(size=(3000, 3)), np.arange(3000) >= 2000
     z = X @ [1.0, 2.0, -1.0]
     y = (z > 0) ^ is_new if learner is NAGClassifier else z + is_new * rng.normal(size=3000, scale=5.0)

@@ -1,4 +1,4 @@
-"""Temperatures and offsets that are learnt row by row: against batch solvers, at the ends of the range, merged."""
+"""Temperatures and offsets learnt row by row: compared with batch solvers, at the ends of the range, and merged."""
 
 import pickle
 
@@ -16,7 +16,7 @@ WEIGHED = {"has_unit": False, "has_offsets": True}
 
 
 def draw(n, factor, offset, seed=0):
-    """Logits, and classes whose probabilities are the softmax of a line of these."""
+    """Logits, and classes whose probabilities are the softmax of a linear function of the logits."""
     rng = np.random.default_rng(seed)
     logits = 2.0 * rng.normal(size=(n, len(offset)))
     p = softmax(factor * logits + offset, axis=1)
@@ -48,7 +48,7 @@ def test_what_is_true_is_found(offset):
 
 
 def test_rows_count_by_their_weights():
-    """Classes of other weights have the odds that rows would have that came as often; units of weights are free."""
+    """Weighted classes get the odds of classes that come that many times as often; units of weights do not matter."""
     logits, codes = draw(6000, 0.4, np.array([1.0, 0.0, -1.0]))
     known, weights = probabilities.new(3), np.array([0.5, 1.0, 4.0])[codes]
     whole = probabilities.learn(known, logits, codes, weights, **PLATT)
@@ -67,7 +67,7 @@ def test_rows_count_by_their_weights():
 
 
 def reference(logits, codes, has_unit, has_offsets, memory):
-    """The definition, a step at a time: the factor of logits, the offset of each class, and the unit's square."""
+    """The definition, step by step: the factor of the logits, the offset of each class, and the square of the unit."""
     a, square, rows, n_classes = 1.0, 1.0, 0, logits.shape[1]
     offset, curvature = np.zeros(n_classes), 0.25 * np.array([20.0 if has_unit else 1500.0] + n_classes * [20.0])
     while len(logits) - rows >= (n := max(1, min(32, rows // 8))):
@@ -104,13 +104,13 @@ def test_against_a_plain_transcription(options, memory):
 
 
 def test_few_rows_hardly_move_what_means_probabilities():
-    """The first factors of logits that mean probabilities differ from 1 by chance alone."""
+    """The first factors of logits that already mean probabilities differ from 1 by chance alone."""
     true = [draw(150, 1.0, np.zeros(2), seed) for seed in range(20)]
     factors = np.array([probabilities.line(learn(*rows, **ONE), False)[0] for rows in true])
     spread = (factors - 1.0).std()
     assert 0.0 < spread < 0.05
     curvature = np.mean([(p := softmax(z, axis=1)[:, 0]) * (1 - p) @ (z[:, 0] - z[:, 1]) ** 2 for z, _ in true])
-    ridge = np.sqrt(curvature) / (curvature + 0.25 * probabilities.SURE)  # of Newton's step from the truth
+    ridge = np.sqrt(curvature) / (curvature + 0.25 * probabilities.SURE)  # the spread of a Newton step from the truth
     assert spread == pytest.approx(ridge, rel=0.4)
 
 
@@ -180,7 +180,7 @@ def test_merging_and_saving():
     merged = merge([a, b])
     assert merged[:2] == (a.rows + b.rows, 0)
     assert a.waiting > 0
-    assert not merged.table[2:4].any()  # what waits for a step
+    assert not merged.table[2:4].any()  # sums that wait for a step
     assert merged.table[4, 1] == 0.0 < b.table[4, 1]
     probabilities.check("it", merged, 2)
     low, high = sorted(probabilities.line(part, True)[0] for part in (a, b))
@@ -213,7 +213,7 @@ def test_what_cannot_be(change):
 @pytest.mark.parametrize("logits", [[1e13, 2e13, -1.0], [1e300, 1.1e300, 0.0], [-1.7e308, 1.7e308, 1.6e308]])
 def test_far_logits_do_not_tie(logits, has_unit):
     known = probabilities.new(3, has_unit)
-    if has_unit:  # which nobody knows before the first row
+    if has_unit:  # the unit is unknown before the first row
         known.table[4, 0] = 1.0
         known = known._replace(rows=1)
     p = np.exp(probabilities.log_probability(known, np.array([logits]), has_unit))

@@ -1,4 +1,4 @@
-"""Quantiles that follow a stream, against a transcription of their definition, the theorem, and what is exact."""
+"""Quantiles that follow a stream, compared with a transcription of their definition, the theorem, and exact results."""
 
 import math
 import pickle
@@ -13,7 +13,7 @@ from sklearn_nag.uncertainty.quantiles import HIGHEST, LEVELS, LONGEST, LOWEST, 
 
 
 def reference(sizes, memory=math.inf):
-    """The definition, a number at a time: places, means and shares at the end, and the width of each level before."""
+    """The definition, size by size: the last means, shares and places, and the widths of levels before each size."""
     means, shares, places = [0.0] * 3, [1 / 3] * 3, [math.log(-math.log(a)) for a in LEVELS]
     rows, waiting, played = 0, [], []
 
@@ -49,7 +49,7 @@ def reference(sizes, memory=math.inf):
 
 
 def rate_of(a, rows):
-    """Of the place of a level, after so many rows."""
+    """The learning rate of a level's place after so many rows."""
     rate = max(0.008, 1.5 * rows**-0.6)
     return rate if a >= 0.05 else max(rate, min(rate * (0.05 / a) ** 0.75, 0.125))
 
@@ -64,7 +64,7 @@ def same(a, b):
 
 
 @pytest.mark.parametrize("memory", [np.inf, 100.0])
-@pytest.mark.parametrize("zeros", [slice(0), slice(90), slice(20, None)])  # after which places are at their end
+@pytest.mark.parametrize("zeros", [slice(0), slice(90), slice(20, None)])  # the last zeros bring places to their limit
 def test_against_a_plain_transcription(memory, zeros):
     size = np.random.default_rng(0).exponential(size=700) * np.repeat([1e-9, 5.0, 0.1], [300, 200, 200])
     size[zeros] = 0.0
@@ -107,7 +107,7 @@ def test_no_cut_and_no_other_stream_changes_a_bit(kernel):
 
 
 def nasty(rng, n):
-    """Sequences on which estimates of quantiles of the past alone fail."""
+    """Sequences for which quantiles of the past alone are bad estimates."""
     t = np.arange(n)
     yield "jumps", rng.exponential(size=n) * np.where(t // 1000 % 2, 1e6, 1.0)
     yield "grows for ever", np.exp(np.minimum(t * 0.05, 700.0))
@@ -120,13 +120,13 @@ def nasty(rng, n):
 
 @pytest.mark.parametrize("place", range(7))
 def test_the_theorem(place):
-    """On any sequence, misses less what was asked sum to at most the range of the places, over the last rate."""
+    """On any sequence, misses minus what was asked for sum to at most the range of the places over the last rate."""
     name, size = list(nasty(np.random.default_rng(3), 6000))[place]
     known, misses, lowest, highest = quantiles.new(1), 0.0, np.inf, -np.inf
-    for start in range(0, len(size), 8):  # each ends with or within a step
+    for start in range(0, len(size), 8):  # each part ends with a step or during one
         part = size[start : start + 8, None]
         known, width = quantiles.play(known, part, 0.0 * part, 1.0 - LEVELS)
-        if start >= 128 and size[: start + 8].any():  # from here on all levels but the rarest play
+        if start >= 128 and size[: start + 8].any():  # from here on, all levels except the rarest play
             misses = misses + (part[:, :, None] > width).sum(axis=(0, 1)) - 8 * LEVELS
         lowest, highest = np.minimum(lowest, known.place[0]), np.maximum(highest, known.place[0])
     few = LEVELS >= 0.01
@@ -139,7 +139,7 @@ def test_the_theorem(place):
 
 @pytest.mark.parametrize(("n", "most"), [(300, 0.045), (900, 0.03), (3000, 0.02)])
 def test_what_is_kept_after_steady_sizes(n, most):
-    """The last quantile holds for new sizes what was asked for, nearly; one of all sizes is off by .3 / sqrt(n)."""
+    """The last quantile covers nearly the share of new sizes asked for; that of all sizes is off by .3 / sqrt(n)."""
     size = np.abs(np.random.default_rng(0).normal(size=(n, 400)))
     holds = 2 * norm.cdf(quantiles.widths(learn(size), np.array([0.9]))) - 1
     assert abs(holds.mean() - 0.9) < 0.006
@@ -159,7 +159,7 @@ def test_coverage_follows(place):
 @pytest.mark.parametrize("kernel", ["numpy", "numba"])
 @pytest.mark.parametrize("n", [300, 3000])
 def test_sizes_of_0_before_all_others_change_no_place(kernel, n):
-    """So those that come after them are covered soon, as if they were the first ones."""
+    """Sizes that come after the zeros are covered soon, as if they were the first."""
     if kernel == "numba":
         pytest.importorskip("numba")
     rng = np.random.default_rng(9)
@@ -176,7 +176,7 @@ def test_sizes_of_0_before_all_others_change_no_place(kernel, n):
 
 @pytest.mark.parametrize("kernel", ["numpy", "numba"])
 def test_sizes_whose_mean_is_0_move_places_all_the_same(kernel):
-    """The least numbers there are, after zeros: what the theorem says of misses holds for them, too."""
+    """The smallest positive numbers come after zeros. The theorem's bound on misses holds for them, too."""
     if kernel == "numba":
         pytest.importorskip("numba")
     size = np.where(np.arange(8000) < 2000, 0.0, 5e-324)[:, None]
@@ -190,7 +190,7 @@ def test_sizes_whose_mean_is_0_move_places_all_the_same(kernel):
 
 
 def test_coverages_between_two_kinds_of_sizes_are_found():
-    """Of 50 streams in which 2 % of the sizes are hundreds of times as large as the others."""
+    """There are 50 streams, in which 2 % of the sizes are hundreds of times as large as the others."""
     rng = np.random.default_rng(0)
     size = np.where(
         rng.random((20_000, 50)) < 0.02, rng.lognormal(2.0, 1.0, (20_000, 50)), rng.random((20_000, 50)) / 50
@@ -213,7 +213,7 @@ def test_quantiles_of_what_stays_the_same():
 @pytest.mark.parametrize("unit", [1e-3, 1e-15])
 @pytest.mark.parametrize(("n", "after", "most"), [(300, 300, 5.0), (300, 900, 1.3), (5000, 100, 1.7)])
 def test_sizes_of_another_order(unit, n, after, most):
-    """Once errors are no longer of rounding alone, widths are near what they should be, soon."""
+    """Once errors are no longer rounding alone, widths are soon near what they should be."""
     size = np.abs(np.random.default_rng(6).normal(size=(n + after, 20)))
     size[:n] *= unit
     width = quantiles.widths(learn(size), np.array([0.9]))[:, 0] / 1.645
