@@ -177,7 +177,7 @@ def learning(monkeypatch, change):
 
 
 def rows_of(shown):
-    """The rows and the options of the model in a reproducer."""
+    """The rows in a reproducer, and the options of its model."""
     lines = {}
     for line in shown.splitlines():
         name, _, value = line.partition(" = ")

@@ -225,7 +225,7 @@ def test_the_blend_is_adahedge_on_slopes(loss, kernel):
 
 
 def test_the_blend_is_nearly_as_good_as_the_best_there_is():
-    """Its regret against every fixed blend is within AdaHedge's bound for the lines."""
+    """The blend's regret against every fixed blend is within AdaHedge's bound for the lines."""
     rng = np.random.default_rng(0)
     for i in range(200):
         n, k = 100, int(rng.integers(2, 6))

@@ -157,7 +157,7 @@ def test_kernels_and_containers_agree(rng, estimator, compiled, kernel):
 
 
 def test_what_predicts_is_what_coef_says(rng):
-    """Predictions agree with ``coef_`` even if few columns are looked up, or other scales bounded the average."""
+    """Predictions agree with ``coef_`` if few columns are looked up, and if the average had bounds at other scales."""
     X, y = table(rng, 120)
     X[60:, 0] = 0.0  # so that its root mean square falls
     X = sparse.csr_array(sparse.hstack([X, sparse.csr_array((120, 5000))]))

@@ -106,7 +106,7 @@ def test_fit_goes_by_the_first_pass_where_that_tells_more(loss, n, rng):
 def test_rows_held_out_by_a_search_count_by_their_weight(learner, rng):
     rows, y = rng.normal(size=(200, 100)), np.arange(200) % 2
     clf = learner("hinge", random_state=0, **SURE).fit(rows, y, sample_weight=np.where(y, 50.0, 1.0))
-    assert len(clf.validation_losses_)  # it has searched
+    assert len(clf.validation_losses_)  # it has searched for the number of passes
     assert clf.predict_proba(rng.normal(size=(500, 100)))[:, 1].mean() > 0.8  # .98 by weight, one half by number
 
 

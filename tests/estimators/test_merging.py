@@ -347,7 +347,7 @@ def test_columns_that_others_have_not_seen(rng):
 
 def test_full_factor_is_that_of_all_rows(rng):
     X, _, values = data(rng, d=5)
-    X[:, 3] = X[:, 0] - 2 * X[:, 1]  # dependent
+    X[:, 3] = X[:, 0] - 2 * X[:, 1]  # dependent on two other columns
     X[:100, 4] = 1.0  # dependent on the intercept at first
     for with_base in (False, True):
         base = (
@@ -401,7 +401,7 @@ def test_least_squares_of_parts_are_those_of_all_rows(rng, condition, fit_interc
 
 def test_least_squares_from_a_common_start(rng):
     X, _, values = data(rng, d=5)
-    X[:, 3] = X[:, 0] - 2 * X[:, 1]  # dependent
+    X[:, 3] = X[:, 0] - 2 * X[:, 1]  # dependent on two other columns
     X[:100, 4] = 1.0  # dependent on the intercept at first
     estimator = ScaleInvariantRegressor(invariance="full")
     base = clone(estimator).partial_fit(X[:60], values[:60])

@@ -238,7 +238,7 @@ def test_means_and_scales_are_those_of_the_rows(normalization, rng):
         size = np.array([1e-200, 1e200, 1.0, 1.0])
         variance = np.average(((X - reg.mean_) / size) ** 2, axis=0, weights=weights)
         np.testing.assert_allclose(reg.scale_[:3], (np.sqrt(variance) * size)[:3], rtol=1e-10)
-    assert reg.coef_[3] == 0.0  # a constant
+    assert reg.coef_[3] == 0.0  # a constant column
     np.testing.assert_allclose(reg.predict(X), X @ reg.coef_ + reg.intercept_, rtol=1e-9)
 
 

@@ -99,7 +99,7 @@ def test_targets_that_are_the_mean_so_far_tell_nothing_in_any_unit(rng, family, 
 @pytest.mark.parametrize("learner", SOME, ids=name)
 def test_backends_cuts_and_saved_models(rng, learner, kernel):
     X, y = table(rng, learner.loss, 300)
-    y[:3] = y[3] if learner.loss == "gamma" else 0.0  # there is nothing to predict by
+    y[:3] = y[3] if learner.loss == "gamma" else 0.0  # there is nothing to predict by yet
     weight = rng.uniform(0.0, 2.0, 300)
     weight[::11] = 0.0
     with config_context(kernel="numpy"):

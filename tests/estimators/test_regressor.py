@@ -198,7 +198,7 @@ def test_outputs_have_units_of_their_own():
     alone = NAGRegressor().partial_fit(X, y)
     assert np.array_equal(several.coef_[0], alone.coef_)
     np.testing.assert_allclose(several.coef_[1], 1e50 * alone.coef_, rtol=1e-6)
-    assert np.array_equal(several.predict(X)[:, 2], np.ones(len(y)))  # a constant
+    assert np.array_equal(several.predict(X)[:, 2], np.ones(len(y)))  # a constant output
 
 
 def test_several_outputs_are_what_each_is_alone(rng):

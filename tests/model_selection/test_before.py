@@ -1,4 +1,4 @@
-"""Estimators made of others learn in place; if a call fails, or is looked into, they are as before."""
+"""Estimators made of others learn in place; after a failed call, or seen from within one, they are as before."""
 
 import copy
 import functools
@@ -118,7 +118,7 @@ def count_calls(model, X, y):
     ("model", "share", "density"),
     [(kind, 0.7, 0.008) for kind in KINDS]
     + [("mixture", 0.0, 0.008), ("search", 0.0, 0.008)]  # before anything is learnt
-    + [(kind, 0.7, 0.3) for kind in KINDS[:3]],  # of all columns
+    + [(kind, 0.7, 0.3) for kind in KINDS[:3]],  # rows that name all columns
     indirect=["model"],
 )
 def test_a_call_that_fails_in_any_batch_is_undone(model, share, density):

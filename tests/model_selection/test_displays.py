@@ -385,7 +385,7 @@ def test_half_lives_over_a_stream(pyplot, rng):
     assert display.n_rows.tolist() == [50, 100, 150, 200]
     assert display.areas_[0].get_label() == "inf"
     assert len(display.areas_) == 6
-    scaled = make_pipeline(StandardScaler(), NAGClassifier(half_life="auto"))  # which learns row by row
+    scaled = make_pipeline(StandardScaler(), NAGClassifier(half_life="auto"))  # this pipeline learns row by row
     assert HalfLivesDisplay.from_estimator(scaled, X, y, curve_at=[50, 100]).n_rows.tolist() == [50, 100]
     late = HalfLivesDisplay.from_estimator(NAGClassifier(half_life="auto"), X, y, curve_at=[50, 100], delay=30)
     assert late.n_rows.min() > 30
