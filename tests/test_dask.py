@@ -201,8 +201,7 @@ def table():
 @pytest.mark.parametrize("by_name", [True, False])
 @pytest.mark.parametrize("kind", ["shuffled", "sampled", "filtered", "parquet"])
 def test_features_and_targets_come_from_the_same_rows(kind, by_name, tmp_path):
-    """Features and targets are of the same rows, even if rows are random or Dask would partition the two
-    differently."""
+    """Features and targets are of the same rows, even if rows are random or Dask would partition both differently."""
     dd = pytest.importorskip("dask.dataframe", exc_type=ImportError)
     frame = dd.from_pandas(table(), npartitions=5)
     if kind == "shuffled":

@@ -44,7 +44,7 @@ def test_progressive_validation_judges_the_intervals_that_rows_had():
     ids=str,
 )
 def test_intervals_are_cut_as_those_of_predictions(reg):
-    """Row by row, without normalization: predictions on the way already know the units of their row's features."""
+    """Intervals agree row by row without normalization; with it, predictions on the way know their row's units."""
     rng = np.random.default_rng(0)
     rows = rng.uniform(-1.0, 1.0, size=(90, 2))
     y = rng.poisson(np.exp(rows @ [1.0, -0.5])).astype(float)
