@@ -72,7 +72,7 @@ TESTS_OF_NO_FILE = {
 
 
 class Module(NamedTuple):
-    """A source file: its dotted name without the package's, and what it imports, by full names."""
+    """A source file: its dotted name without the package's, and its syntax tree."""
 
     name: str
     is_package: bool

@@ -161,7 +161,7 @@ def test_it_is_read_as_before_the_call_from_within(model):
 
 
 def test_what_is_kept_is_no_more_than_the_model():
-    """However many batches there are: once as many columns are kept as there are, all are."""
+    """However many batches there are: once about half of the columns are kept, all are."""
     model = NAGClassifier().partial_fit(*rows(10, 0), classes=[0, 1])
     was, before = bits(model), Before({}, [model])
     for seed in range(200):
