@@ -13,6 +13,7 @@ from ._backend import backend, imported, is_compiled, kept_code, runs_compiled, 
 from ._threads import mapping_of_models, over_threads
 from .state.checks import check, check_array, check_finite, check_layout, check_mixture, check_number, check_shares
 from .state.columns import FEW, Columns
+from .state.csr import csr_rows
 from .state.fading import HAVE_FADED
 from .state.lifts import LARGEST, all_finite, positive
 from .state.mixture import FixedRate, FixedShare, Mixture
@@ -44,6 +45,7 @@ __all__ = [
     "check_shares",
     "contributions",
     "coordinatewise",
+    "csr_rows",
     "excess_leverage",
     "ftrl",
     "full",

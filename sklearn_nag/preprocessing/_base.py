@@ -6,9 +6,7 @@ A subclass of `OnlineTransformer` defines what it keeps and how rows change it. 
 
 from __future__ import annotations
 
-import copy
 import functools
-import importlib
 import inspect
 from collections.abc import Iterable
 from contextlib import nullcontext
@@ -25,7 +23,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..estimators._calls import unchanged_on_error
 from ..estimators._parameters import as_they_are, check_as_begun, check_parameters, parameter_names, shown
 from ..estimators._validation import as_given, check_alike, check_repeated, check_sparse, converted, is_plain
-from ..kernels._backend import is_compiled
+from ..kernels import csr_rows
+from ..kernels._backend import imported, is_compiled
 from ._frames import Table, read_table
 from ._numpy_rows import index_type
 
@@ -46,17 +45,7 @@ class Entries(NamedTuple):
 
     def csr(self) -> sparse.csr_array:
         """The rows as an array."""
-        if self.shape[0] > 1:
-            return sparse.csr_array(self[:3], shape=self.shape)
-        row = copy.copy(_row_of_zeros(self.shape[1]))  # for a row, checks take longer than all else
-        row.data, row.indices, row.indptr = self[:3]
-        return row
-
-
-@functools.lru_cache(64)
-def _row_of_zeros(n_columns):
-    """An empty CSR row, which never changes."""
-    return sparse.csr_array((1, n_columns))
+        return csr_rows(*self)
 
 
 class _Learnt(NamedTuple):
@@ -245,10 +234,11 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
     def _learn(self, X, transform, first=False):
         """Learn rows, the ``first`` ones or more; return them as `_made_of` if ``transform``, else None and them."""
         first = first or not self.__sklearn_is_fitted__()
-        check_parameters(self)
-        parameters = as_they_are(self, parameter_names(type(self)))
-        if not first:
-            self._check_begun_with(parameters)
+        if first:
+            check_parameters(self)
+            parameters = as_they_are(self, parameter_names(type(self)))
+        else:
+            self._check_goes_on()
         rows = self._rows(X, first)
         if first:
             self._begun_with = parameters
@@ -260,6 +250,27 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
         """Transformed rows, as from `transform`, but always an array."""
         return _apart(*self._made_of(X))
 
+    def _learn_checked(self, rows):
+        """Like `learn_transform`, for later rows as from `_rows`, inside a call that undoes this one if it fails."""
+        self._check_goes_on()
+        self._state, transformed = self._learn_rows(self._state, rows, True)
+        return transformed
+
+    def _transform_checked(self, rows):
+        """Like `transform`, for rows as from `_rows`."""
+        self._check_can_transform()
+        return self._transform_rows(self._state, rows)
+
+    def _check_goes_on(self):
+        """Raise unless it can learn more rows with its present parameters."""
+        if not self._is_as_begun():
+            check_parameters(self)
+            self._check_begun_with(as_they_are(self, parameter_names(type(self))))
+
+    def _is_as_begun(self):
+        """Whether all parameters are those from the first row, which have been checked."""
+        return all(_is_same(getattr(self, name), was) for name, was in self._begun_with.items())
+
     def _made_of(self, X):
         """Transformed rows, sparse ones maybe as `Entries`, and the input rows, whose memory they may share."""
         self._check_can_transform()
@@ -268,10 +279,11 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
 
     def _check_can_transform(self):
         """Raise unless it is fitted with its present parameters."""
-        if not self.__sklearn_is_fitted__():  # scikit-learn asks for all tags first
+        if not self.__sklearn_is_fitted__():  # check_is_fitted is slow to find that all is well
             check_is_fitted(self)
-        now = {name: getattr(self, name) for name in self._begun_with if name not in self._free}
-        check_as_begun(self._begun_with, now, type(self).__name__, "it")
+        if not self._is_as_begun():
+            now = {name: getattr(self, name) for name in self._begun_with if name not in self._free}
+            check_as_begun(self._begun_with, now, type(self).__name__, "it")
 
     def _check_begun_with(self, parameters):
         """Raise unless the parameters are those from the first row."""
@@ -334,6 +346,11 @@ class LearnsNothing(OnlineTransformer):
         return states[0]
 
 
+def _is_same(value, was):
+    """Whether the value of a parameter is surely what it was; others may be equal, too."""
+    return value is was or (type(value) is type(was) and type(was) in (str, int, float) and value == was)
+
+
 @functools.cache
 def _defaults_of(transformer_class):
     """Defaults of the parameters of a class by name."""
@@ -367,12 +384,7 @@ for _name in ("transform", "fit_transform"):  # scikit-learn has wrapped them by
 
 def loops():
     """The module with the loops over rows: compiled, if chosen."""
-    return _module("._numba_rows" if is_compiled() else "._numpy_rows")
-
-
-@functools.cache
-def _module(name):
-    return importlib.import_module(name, __package__)
+    return imported(__package__, "_numba_rows" if is_compiled() else "_numpy_rows")
 
 
 def _in_order(X):
@@ -437,7 +449,7 @@ def as_csr(rows):
 def joined(blocks):
     """Blocks of columns, dense, CSR or `Entries`, side by side as a float64 CSR array without zeros of dense ones."""
     shape = blocks[0].shape[0], sum(block.shape[1] for block in blocks)
-    return Entries(*loops().joined(blocks), shape).csr()
+    return csr_rows(*loops().joined(blocks), shape)
 
 
 def checked_numbers(transformer: Any, X: Any, first: bool, *, allow_sparse: bool = False) -> Any:
@@ -463,6 +475,11 @@ def checked_numbers(transformer: Any, X: Any, first: bool, *, allow_sparse: bool
         raise ValueError(
             f"Input X contains infinity in column {as_given(names_in(transformer)[column])}; numbers must be finite."
         )
+    return as_numbers(X)
+
+
+def as_numbers(X: Any) -> Any:
+    """Checked rows as float64, and in order if they are CSR."""
     X = X.astype(np.float64, copy=False)
     return _in_order(X) if sparse.issparse(X) else X
 

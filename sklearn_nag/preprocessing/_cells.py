@@ -6,11 +6,10 @@ from numbers import Integral
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils import check_random_state
 
 from ..estimators._parameters import check_number, check_seed, parameter_names
-from ..kernels import positive
+from ..kernels import csr_rows, positive
 from ._base import as_csr, loops
 from ._knots import Knots, KnotTransformer
 from ._numpy_rows import gaps
@@ -357,11 +356,11 @@ class OnlineCells(KnotTransformer):
         return self.n_trees * self._cells_of_a_tree if n_columns else 0
 
     def _beside(self, seen, rows, values):
-        own, n_columns = as_csr(rows), values.shape[1]
+        n_columns = values.shape[1]
         if not n_columns:
-            return own
-        parts = loops().cells_beside(own, values, seen.knots, seen.made, self._cells_of_a_tree)
-        return sparse.csr_array(parts, shape=(own.shape[0], own.shape[1] + self._width(n_columns)))
+            return as_csr(rows)
+        parts = loops().cells_beside(rows, values, seen.knots, seen.made, self._cells_of_a_tree)
+        return csr_rows(*parts, (rows.shape[0], rows.shape[1] + self._width(n_columns)))
 
     def _block_names(self, names):
         if not len(names):

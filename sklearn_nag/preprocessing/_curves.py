@@ -5,11 +5,9 @@ from __future__ import annotations
 from numbers import Integral
 from typing import Literal
 
-import numpy as np
-from scipy import sparse
-
 from ..estimators._parameters import check_number
-from ._base import joined, loops
+from ..kernels import csr_rows
+from ._base import loops
 from ._knots import KnotTransformer
 from ._places import Columns
 
@@ -113,10 +111,8 @@ class OnlineCurves(KnotTransformer):
         return n_columns * (self.n_knots + 1)
 
     def _beside(self, seen, rows, values):
-        data, indices, ends = loops().hats(values, seen.knots, self.n_knots)
-        ends = np.pad(ends, (rows.shape[0] - len(values), 0))
-        hats = sparse.csr_array((data, indices, ends), shape=(rows.shape[0], self._width(values.shape[1])))
-        return joined([rows, hats])
+        parts = loops().hats_beside(rows, values, seen.knots, self.n_knots)
+        return csr_rows(*parts, (rows.shape[0], rows.shape[1] + self._width(values.shape[1])))
 
     def _block_names(self, names):
         ends = [*(f"knot{i}" for i in range(self.n_knots)), "missing"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..kernels import csr_rows
 from ..kernels.compiled.handover import constant
 from ..kernels.compiled.jit import strict, strict_entry, strict_slow
 from ._numpy_rows import (
@@ -59,28 +60,61 @@ def step_of(x, values, begin, end, steps):
     return (k - begin + part) * (steps / (end - begin - 1))
 
 
+@strict
+def put_hats(X, i, values, starts, n_hats, first, data, indices, n):
+    """Write the hats of a row, in columns from ``first`` on, as entries from ``n`` on; return where they end."""
+    for j in range(X.shape[1]):
+        x, begin, end, column = X[i, j], starts[j], starts[j + 1], first + j * (n_hats + 1)
+        if np.isnan(x):
+            data[n], indices[n] = 1.0, column + n_hats
+            n += 1
+        elif n_hats > 0 and end - begin > 2:
+            steps = min(n_hats, end - begin) - 1
+            t = step_of(x, values, begin, end, steps)
+            left = min(np.int64(t), steps - 1)
+            above = min(t - left, 1.0)
+            below = 1.0 - above
+            if below != 0.0:
+                data[n], indices[n] = below, column + left
+                n += 1
+            if above != 0.0:
+                data[n], indices[n] = above, column + left + 1
+                n += 1
+    return n
+
+
+@strict
+def put_nonzeros(X, i, data, indices, n):
+    """Write the nonzeros of a dense row as entries from ``n`` on; return where they end."""
+    for j in range(X.shape[1]):
+        x = X[i, j]
+        if x != 0.0:
+            data[n], indices[n] = x, j
+            n += 1
+    return n
+
+
 @strict_entry
 def fill_hats(X, values, starts, n_hats, data, indices, indptr):
     """Like `hats`, into buffers with two entries per value; return their number."""
     n = 0
     for i in range(X.shape[0]):
-        for j in range(X.shape[1]):
-            x, begin, end, column = X[i, j], starts[j], starts[j + 1], j * (n_hats + 1)
-            if np.isnan(x):
-                data[n], indices[n] = 1.0, column + n_hats
-                n += 1
-            elif n_hats > 0 and end - begin > 2:
-                steps = min(n_hats, end - begin) - 1
-                t = step_of(x, values, begin, end, steps)
-                left = min(np.int64(t), steps - 1)
-                above = min(t - left, 1.0)
-                below = 1.0 - above
-                if below != 0.0:
-                    data[n], indices[n] = below, column + left
-                    n += 1
-                if above != 0.0:
-                    data[n], indices[n] = above, column + left + 1
-                    n += 1
+        n = put_hats(X, i, values, starts, n_hats, 0, data, indices, n)
+        indptr[i + 1] = n
+    return n
+
+
+@strict_entry
+def fill_hats_beside_dense(left, X, values, starts, n_hats, data, indices, indptr):
+    """Like `hats_beside` for dense rows, into buffers with room for all numbers and two hats per value.
+
+    Return the number of entries.
+    """
+    n, n_early = 0, len(left) - len(X)
+    for i in range(len(left)):
+        n = put_nonzeros(left, i, data, indices, n)
+        if i >= n_early:
+            n = put_hats(X, i - n_early, values, starts, n_hats, left.shape[1], data, indices, n)
         indptr[i + 1] = n
     return n
 
@@ -167,6 +201,19 @@ def fill_left(data, indices, indptr, added, all_data, all_indices, all_indptr, b
             begins[i - n_early] = n
             n += added
         all_indptr[i + 1] = n
+
+
+@strict_entry
+def fill_left_dense(X, added, all_data, all_indices, all_indptr, begins):
+    """Like `fill_left` for dense rows; return the number of all entries."""
+    n, n_early = 0, len(X) - len(begins)
+    for i in range(len(X)):
+        n = put_nonzeros(X, i, all_data, all_indices, n)
+        if i >= n_early:
+            begins[i - n_early] = n
+            n += added
+        all_indptr[i + 1] = n
+    return n
 
 
 @strict_entry
@@ -433,13 +480,33 @@ def hats(X, knots, n_hats):
     return data[:n], indices[:n], indptr
 
 
+def hats_beside(left, X, knots, n_hats):
+    """Like `_numpy_rows.hats_beside`."""
+    (n_rows, n_columns), width = left.shape, X.shape[1] * (n_hats + 1)
+    if not isinstance(left, np.ndarray):
+        data, indices, ends = hats(X, knots, n_hats)
+        ends = np.concatenate([np.zeros(n_rows - len(X), ends.dtype), ends])
+        return joined([left, csr_rows(data, indices, ends, (n_rows, width))])
+    most = left.size + 2 * X.size
+    data, indices = np.empty(most), np.empty(most, index_type(most, n_columns + width))
+    indptr = np.zeros(n_rows + 1, indices.dtype)
+    given = constant(left, np.float64), *map(constant, (X, knots.values, knots.starts))
+    n = fill_hats_beside_dense(*given, n_hats, data, indices, indptr)
+    return data[:n], indices[:n], indptr
+
+
 def cells_beside(left, X, knots, trees, width):
     """Like `_numpy_rows.cells_beside`."""
     (n_rows, n_columns), (n_trees, n_nodes) = left.shape, trees.column.shape
-    data = np.ones(len(left.data) + len(X) * n_trees)
-    indices = np.empty(len(data), index_type(len(data), n_columns + n_trees * width))
+    most = left.size + len(X) * n_trees  # of CSR rows, the size is the number of entries
+    data, indices = np.ones(most), np.empty(most, index_type(most, n_columns + n_trees * width))
     indptr, begins = np.zeros(n_rows + 1, indices.dtype), np.empty(len(X), np.int64)
-    fill_left(*map(constant, (left.data, left.indices, left.indptr)), n_trees, data, indices, indptr, begins)
+    filled = n_trees, data, indices, indptr, begins
+    if isinstance(left, np.ndarray):
+        n = fill_left_dense(constant(left, np.float64), *filled)
+        data, indices = data[:n], indices[:n]
+    else:
+        fill_left(*map(constant, (left.data, left.indices, left.indptr)), *filled)
     given = map(constant, (X, knots.values, knots.starts, trees.column, trees.cut))
     room_of_rows = np.empty((X.shape[1], TOGETHER), np.int32), np.empty(TOGETHER, np.int32)
     fill_cells(*given, n_nodes.bit_length(), width, n_columns, *room_of_rows, begins, indices)

@@ -51,6 +51,17 @@ def hats(X, knots, n_hats):
     return value[there], place[there].astype(np.int32), indptr
 
 
+def hats_beside(left, X, knots, n_hats):
+    """Rows, dense or CSR, with `hats` added, in the form of `joined`.
+
+    Hats of the last rows are made from ``X``; earlier rows have none.
+    """
+    n_early = left.shape[0] - len(X)
+    data, indices, ends = hats(X, knots, n_hats)
+    parts = data, indices, np.concatenate([np.zeros(n_early, ends.dtype), ends])
+    return joined([left, sparse.csr_array(parts, shape=(left.shape[0], X.shape[1] * (n_hats + 1)))])
+
+
 def gaps(X, knots):
     """Number of the gap between knots for each value, from 0 on; `MISSING` for NaN."""
     found = np.empty(X.shape, np.int32)
@@ -86,7 +97,7 @@ def cells(X, knots, trees, width):
 
 
 def cells_beside(left, X, knots, trees, width):
-    """CSR rows with a 1 added in the column of each of their cells, in the form of `joined`.
+    """Rows, dense or CSR, with a 1 added in the column of each of their cells, in the form of `joined`.
 
     Cells of the last rows are made from ``X``; earlier rows have none.
     """
@@ -119,6 +130,8 @@ def means(n_values, total, huge, origin):
     n = np.maximum(n_values, 1)
     with np.errstate(over="ignore"):
         found = np.where(n_values > 0, origin, 0.0) + total / n
+        if not huge.any():
+            return found
         far = 2.0 * np.clip(0.5 * (huge / n) / LIFT + 0.5 * found, -LARGEST / 2, LARGEST / 2)
     return np.where(huge == 0, found, far)
 

@@ -147,6 +147,9 @@ class OfNumbers(ToldNumbers, CheckedWhenLoaded, OnlineTransformer):
             return np.arange(0)
         return np.arange(rows.shape[1])
 
+    def _is_as_begun(self):
+        return self._numeric is None and super()._is_as_begun()
+
     def _check_begun_with(self, parameters):
         super()._check_begun_with(parameters)
         told = isinstance(self.columns, str) and self._numeric is not None

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from ..estimators._parameters import check_flag
+from ..losses import between
 from ._base import dense, filled, joined, loops
 from ._imputer import Means
 from ._interactions import named_product
@@ -149,7 +150,7 @@ class OnlineProducts(OfNumbers):
         deviations = _less(whole, means)
         unit = sizes if self._begun_with["bounded"] else state.unit
         with np.errstate(over="ignore"):
-            deviations = np.clip(deviations / np.where(unit > 0, unit, 1.0), -FARTHEST, FARTHEST)
+            deviations = between(deviations / np.where(unit > 0, unit, 1.0), -FARTHEST, FARTHEST)
         if self._begun_with["bounded"]:
             deviations /= np.sqrt(1.0 + deviations**2)
             out[:, : deviations.shape[1]] = deviations
@@ -236,6 +237,8 @@ def _units(unit, deviations):
 
     So shards that see a column deviate only after parting mostly have one unit, too, and can be merged.
     """
+    if unit.all():
+        return unit
     first = deviations[np.argmax(deviations != 0.0, axis=0), np.arange(deviations.shape[1])]
     power = (np.frexp(first)[1] - 1 + STEP // 2) // STEP * STEP
     found = np.ldexp(1.0, np.clip(power, -MOST_POWER, MOST_POWER))
@@ -245,7 +248,7 @@ def _units(unit, deviations):
 def _less(values, means):
     """Deviations from means, within the range of float64."""
     with np.errstate(over="ignore"):
-        return np.clip(values - means, -LARGEST, LARGEST)
+        return between(values - means, -LARGEST, LARGEST)
 
 
 @lru_cache(maxsize=16)

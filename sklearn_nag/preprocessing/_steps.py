@@ -190,6 +190,8 @@ def tell_numeric(step: Any, before: Iterable, refits: bool = False) -> Callable[
 
 def _knows_nothing(step):
     """Whether a step that has been given rows is not fitted: some versions of scikit-learn do not tell it otherwise."""
+    if hasattr(step, "__sklearn_is_fitted__") and step.__sklearn_is_fitted__():  # check_is_fitted is slow to find that
+        return False
     try:
         check_is_fitted(step)
     except NotFittedError:

@@ -8,6 +8,8 @@ from scipy import sparse
 
 from sklearn_nag.kernels._backend import is_compiled
 from sklearn_nag.preprocessing import _numpy_rows
+from sklearn_nag.preprocessing._cells import grow, lengths
+from sklearn_nag.preprocessing._knots import Knots
 from sklearn_nag.preprocessing._numpy_rows import DAY, DAY_OF_MONTH, HOUR, HOUR_OF_DAY, MONTH, WEEKDAY
 
 PARTS, WIDTHS = np.arange(5), np.array([1, 12, 31, 7, 24])
@@ -58,6 +60,24 @@ def test_blocks_are_joined(rows, n_rows, rng):
     joined = sparse.csr_array(found, shape=(n_rows, 16))
     np.testing.assert_array_equal(joined.toarray(), np.hstack(dense))
     assert joined.has_canonical_format
+
+
+@pytest.mark.parametrize(("n_rows", "n_early"), [(1, 0), (1, 1), (5, 2), (200, 0), (200, 150)])
+@pytest.mark.parametrize("form", ["C", "F", np.int32, np.int64])
+def test_hats_and_cells_come_beside_rows(rows, form, n_rows, n_early, rng):
+    X = rng.normal(size=(300, 3))
+    X[:, 2] = X[:, 2] > 0  # too few values for hats
+    knots = Knots.of(X, 20)
+    trees = grow(np.diff(knots.starts), lengths(X, knots), 4, 3, np.random.RandomState(0))
+    left, some = block(rng, n_rows, 4, form), X[n_early:n_rows].copy()
+    some[rng.random(some.shape) < 0.2] = np.nan
+    data, indices, indptr = _numpy_rows.hats(some, knots, 5)
+    hats = sparse.csr_array((data, indices, np.append(np.zeros(n_early, np.int32), indptr)), shape=(n_rows, 18))
+    assert_same(rows.hats_beside(left, some, knots, 5), _numpy_rows.joined([left, hats]))
+    places = _numpy_rows.cells(some, knots, trees, 15)
+    ends = np.maximum(np.arange(n_rows + 1) - n_early, 0) * 4
+    cells = sparse.csr_array((np.ones(places.size), places.ravel(), ends), shape=(n_rows, 60))
+    assert_same(rows.cells_beside(left, some, knots, trees, 15), _numpy_rows.joined([left, cells]))
 
 
 def test_columns_from_two_to_the_31_on(rows):

@@ -63,7 +63,7 @@ def workspace(state, n_scratch, indptr):
 
 def longest(indptr):
     """The most entries of a CSR row, or an upper bound if all rows have few; uses bounded memory."""
-    if indptr[-1] < APART:
+    if indptr[-1] < APART or len(indptr) == 2:
         return int(indptr[-1])
     step = 2**14
     return int(max(np.diff(indptr[i : i + step + 1]).max(initial=0) for i in range(0, len(indptr), step)))

@@ -97,7 +97,8 @@ def units_of_rows(*layout):
 def distinct(places, n):
     """Distinct places, all from 0 to ``n - 1``, in order."""
     if len(places) < n // 64:
-        return np.unique(places)
+        ordered = np.sort(places)  # np.unique takes ten times as long for few
+        return ordered[np.concatenate(([True], ordered[1:] != ordered[:-1]))] if len(ordered) else ordered
     met = np.zeros(n, dtype=bool)
     met[places] = True
     return np.flatnonzero(met)
@@ -105,9 +106,9 @@ def distinct(places, n):
 
 def renumbered(places, n):
     """Distinct places, as in `distinct`, and the number of each place among them."""
-    if len(places) < n // 64:
-        return np.unique(places, return_inverse=True)
     found = distinct(places, n)
+    if len(places) < n // 64:
+        return found, np.searchsorted(found, places)
     number = np.empty(n, dtype=np.intp)
     number[found] = np.arange(len(found))
     return found, number[places]

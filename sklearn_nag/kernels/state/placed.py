@@ -16,6 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from .columns import Columns, distinct, renumbered
+from .csr import csr_rows
 from .memory import TooLarge, array_in_lines, can_be_written, check_room, has_room
 from .model import LinearState, sparse_weights_of
 
@@ -401,7 +402,8 @@ def named_by(X, also=None):
     numbers = numbers[: len(indices)].astype(X.indices.dtype, copy=False)
     if not len(features):  # because kernels need a column
         features = np.zeros(1, np.int64)
-    return features, sparse.csr_array((X.data[: X.nnz], numbers, X.indptr), (X.shape[0], len(features)))
+    indptr = X.indptr.astype(numbers.dtype, copy=False)
+    return features, csr_rows(X.data[: X.nnz], numbers, indptr, (X.shape[0], len(features)))
 
 
 def pieces_of(X, most):
