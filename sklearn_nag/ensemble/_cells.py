@@ -27,7 +27,7 @@ from ..estimators._validation import check_alike, class_codes, named_models
 from ..model_selection._effects import rows_and_weights
 from ..model_selection._streams import take_rows
 from ..preprocessing import OnlineCells, OnlineCurves, OnlineProducts, make_online_pipeline
-from ..preprocessing._base import dense, names_in
+from ..preprocessing._base import as_numbers, dense, names_in
 from ..preprocessing._base import merged as merged_transformers
 from ..preprocessing._cells import MOST_CUTS
 from ..preprocessing._knots import KnotTransformer
@@ -285,7 +285,7 @@ class _LinesCurvesCells(ToldNumbers):
 
     def _losses_in_units(self, advice, y, of_all):
         """Loss of each row's advice, in units of the targets ``of_all``, so that outputs count alike."""
-        return self._loss_of(advice, y)
+        return self._loss_of(advice, self._what_came(y))
 
     def _groups(self, y):
         """Groups of targets; a share of each is held out."""
@@ -391,8 +391,8 @@ class _LinesCurvesCells(ToldNumbers):
                 responses[place] = np.concatenate([lines[:n_asleep], responses[place][n_asleep:]])
         if self._asleep is not None:
             before, own = self._advice(responses[-2:], y)
-            losses = [self._weighted_loss(p, y, c) for p in (0.5 * before + 0.5 * own, before)]
-            self._asleep = added_up(self._asleep, losses)
+            losses = self._weighted_loss(np.stack([0.5 * before + 0.5 * own, before]), y, c)
+            self._asleep = added_up(self._asleep, losses.transpose(1, 2, 0))
             responses = [*responses[:-1], responses[-2]]
         return super()._judge(responses, y, c, n_unjudged)
 
@@ -570,6 +570,10 @@ class _LinesCurvesCells(ToldNumbers):
 
     def _takes_anything(self):
         return False
+
+    def _in_form(self, X):
+        with self._experts[0].saying():  # whose step, as the first, would find that sums of entries are infinite
+            return as_numbers(X)
 
     def _validate(self, X, y, sample_weight, first):
         rows = super()._validate(X, y, sample_weight, first)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from functools import cache
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -15,6 +16,7 @@ from ..estimators._parameters import HasNamedParts, check_names_of_parts, check_
 from ..estimators._saved import check_integer
 from ..model_selection._streams import StreamPipeline, count_rows, saying, slice_rows, slice_weights
 from ..preprocessing._base import OnlineTransformer
+from ..preprocessing._places import OfNumbers
 from ..preprocessing._steps import transformed
 
 GROWTH = 1.25  # factor between the numbers of rows at which averaged weights are looked at
@@ -127,23 +129,37 @@ class Expert(StreamPipeline):
         """Number of forecasts per row, once something has been learnt."""
         return 1 + self.averages
 
-    def play(self, method, X, y, weight, classes, judged=True):
+    def play(self, method, X, y, weight, classes, judged=True, checked=False):
         """Learn a batch, of weights above 0; return forecasts from before each row was learnt.
 
         These are responses of ``method``, ``"predict"`` or ``"predict_proba"``, one per forecast; or None, if nothing
-        has been learnt or rows are not to be ``judged``.
+        has been learnt or rows are not to be ``judged``. ``checked`` rows are arrays that steps and learners of this
+        package take without more checks.
         """
         with self.saying():
             options = {} if classes is None else {"classes": classes}
-            return self._play(method, X, y, weight, options, judged)
+            return self._play(method, X, y, weight, options, judged, checked and self._takes_checked)
+
+    @property
+    def _takes_checked(self):
+        """Whether all steps, and the learner, take rows that have been checked."""
+        return _is_own(type(self.learner), OnlineLinear) and all(
+            _is_own(type(step), OfNumbers) for _, step in self.transformers
+        )
 
     def saying(self):
         """A ``with`` block whose errors name the expert."""
         return saying(f"{self.name!r}, one of estimators")
 
-    def _play(self, method, X, y, weight, options, judged):
-        X, weight = self.transform(X, weight), self.heard(weight)
+    def _play(self, method, X, y, weight, options, judged, checked):
         own, has_learnt = isinstance(self.learner, OnlineLinear), self.n_rows > 0
+        if checked and has_learnt:
+            for _, step in self.transformers:
+                X = step._learn_checked(X)
+            options = {"checked": True}
+        else:
+            X = self.transform(X, weight)
+        weight = self.heard(weight)
         if own and judged and self.apart:
             return self._play_and_look(method, X, y, weight, options)
         if self.plays and judged:
@@ -153,7 +169,7 @@ class Expert(StreamPipeline):
         else:
             responses = [getattr(self.learner, method)(X)] if has_learnt and judged else None
             weights = {} if weight is None else {"sample_weight": weight}
-            self.learner.partial_fit(X, y, **({} if has_learnt and not own else options), **weights)
+            self.learner.partial_fit(X, y, **({} if has_learnt else options), **weights)
         self.n_rows += count_rows(X)
         self.next_look = self.n_rows
         return responses
@@ -166,9 +182,10 @@ class Expert(StreamPipeline):
                 self.next_look = max(self.n_rows + 1, int(self.n_rows * GROWTH))
                 self.snapshot = learner._state.copy() if self.averages else None
             stop = min(n, start + self.next_look - self.n_rows)
-            rows = slice_rows(X, start, stop)
+            rows = X if stop - start == n else slice_rows(X, start, stop)
             if self.snapshot is not None:
-                decision = kernels.predict_by_row(self.snapshot, learner._rows_to_predict(rows))
+                rows = learner._rows_to_predict(rows, "checked" in options)
+                decision = kernels.predict_by_row(self.snapshot, rows)
                 average.append(learner._respond(method, decision))
             weights = slice_weights(weight, start, stop)
             played = learner._play(rows, y[start:stop], sample_weight=weights, latest=self.averages, **options)
@@ -179,11 +196,25 @@ class Expert(StreamPipeline):
         average = latest[: len(latest) - len(average)] + average
         return [np.concatenate(parts) for parts in (latest, average)[: self.n_forecasts]]
 
-    def forecast(self, which, method, X):
-        """Response of ``method``: by the latest weights for the first of two forecasts, otherwise the estimator's."""
+    def forecast(self, which, method, X, checked=False):
+        """Response of ``method``: by the latest weights for the first of two forecasts, otherwise the estimator's.
+
+        ``checked`` is as for `play`.
+        """
         with self.saying():
-            X = transformed((step for _, step in self.transformers), X)
+            checked = checked and self._takes_checked
+            if checked:
+                for _, step in self.transformers:
+                    X = step._transform_checked(X)
+            else:
+                X = transformed((step for _, step in self.transformers), X)
             if which == self.n_forecasts - 1:
-                return getattr(self.learner, method)(X)
-            decision = kernels.predict(self.learner._state.latest(), self.learner._rows_to_predict(X))
+                return self.learner._answer(method, X) if checked else getattr(self.learner, method)(X)
+            decision = kernels.predict(self.learner._state.latest(), self.learner._rows_to_predict(X, checked))
             return self.learner._respond(method, decision)
+
+
+@cache
+def _is_own(kind, base):
+    """Whether a class is a subclass of ``base`` in this package; those of others may override public methods."""
+    return issubclass(kind, base) and kind.__module__.partition(".")[0] == __name__.partition(".")[0]

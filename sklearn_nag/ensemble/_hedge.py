@@ -273,6 +273,9 @@ class HedgeClassifier(ScoresLabels, Mixture):
     def _check_targets_alone(self, y):
         return column_or_1d(y, warn=True)
 
+    def _plain_targets(self, y, n_rows):
+        return type(y) is np.ndarray and y.shape == (n_rows,) and y.dtype.kind in "biuU"
+
     def _check_targets(self, y, first):
         return check_labels(as_labels(y, "y"))
 
@@ -311,21 +314,26 @@ class HedgeClassifier(ScoresLabels, Mixture):
     def _rounding(self, first, y, n_unjudged):
         """How far the advice of others may differ from the first expert's through rounding alone."""
         rounding = _ROUNDING * first + _LAST_DIGITS  # second term: 1 minus a large probability has few digits
-        came = np.arange(first.shape[1]) == class_codes(y[n_unjudged:], self.classes_)[:, None]
+        came = np.arange(first.shape[1]) == y[n_unjudged:, None]
         return np.where(came, np.minimum(rounding, _NO_LOSS * first), rounding)
 
     def _loss_of(self, advice, y):
-        """Loss of each row's advice, also mixed advice, as a column; advice is of shape (n_rows, n_classes)."""
-        codes = class_codes(y, self.classes_)[:, None].astype(np.intp)
+        """Loss of each row's advice, also mixed advice, as a column; advice is of shape (..., n_rows, n_classes)."""
         if self.update == "weighted_majority":
-            return (advice.argmax(axis=1)[:, None] != codes).astype(np.float64)
-        right = np.take_along_axis(advice, codes, axis=1)
+            return (advice.argmax(axis=-1) != y).astype(np.float64)[..., None]
+        right = self._right(advice, y)
         return -np.log(right) if self._method == "predict_proba" else 1.0 - right
 
     def _against(self, advice, y):
         """What blends are made of, of shape (n_experts, n_rows, n_groups): probabilities of the right classes."""
-        codes = class_codes(y, self.classes_).astype(np.intp)
-        return np.take_along_axis(advice, codes[None, :, None], axis=2)
+        return self._right(advice, y)
+
+    def _right(self, advice, y):
+        """Advice on the classes that came, of shape (..., n_rows, 1)."""
+        return np.ascontiguousarray(advice[..., np.arange(len(y)), y])[..., None]
+
+    def _what_came(self, y):
+        return class_codes(y, self.classes_).astype(np.intp)
 
     @between_calls
     def predict(self, X: Rows) -> np.ndarray:
@@ -532,6 +540,10 @@ class HedgeRegressor(TakesNumbers, Mixture):
     def _check_targets_alone(self, y):
         return check_array(as_floats(y, "y"), ensure_2d=False, input_name="y")
 
+    def _plain_targets(self, y, n_rows):
+        fits = type(y) is np.ndarray and y.ndim in (1, 2) and len(y) == n_rows and y.size > 0
+        return fits and (y.dtype.kind in "iu" or (y.dtype == np.float64 and kernels.all_finite(y)))
+
     def _check_targets(self, y, first):
         if first:
             self._range = None  # least and largest targets
@@ -570,14 +582,14 @@ class HedgeRegressor(TakesNumbers, Mixture):
     def _ranges(self, y):
         """Smallest and largest targets before each row and after the last, of shape (2, n_rows + 1, n_outputs)."""
         y = y.reshape(len(y), -1)
-        low, high = ([np.inf], [-np.inf]) if self._range is None else self._range
-        low, high = (np.broadcast_to(end, y.shape[1]) for end in (low, high))
-        return np.array([np.minimum.accumulate(np.vstack([low, y])), np.maximum.accumulate(np.vstack([high, y]))])
+        low, high = np.full((2, y.shape[1]), [[np.inf], [-np.inf]]) if self._range is None else self._range
+        lows, highs = np.concatenate([low[None], y]), np.concatenate([high[None], y])
+        return np.array([np.minimum.accumulate(lows), np.maximum.accumulate(highs)])
 
     def _judge(self, responses, y, c, n_unjudged):
         mixed = super()._judge(responses, y, c, n_unjudged)
         known = quantiles.new(mixed.shape[1]) if self._evidence is None else self._evidence
-        self._evidence = quantiles.learn(known, mixed, y[n_unjudged:].reshape(mixed.shape), self._memory)
+        self._evidence = quantiles.learn(known, mixed, y[n_unjudged:], self._memory)
         return mixed
 
     @property
@@ -587,11 +599,9 @@ class HedgeRegressor(TakesNumbers, Mixture):
 
     def _as_advice(self, response):
         """Predictions of shape (n_rows, n_outputs), clipped to the range of all targets, widened by its width."""
-        return self._held(response, *self._range)
+        return self._held(_by_output(response), *self._range)
 
     def _held(self, response, low, high):
-        response = np.asarray(response, dtype=np.float64)
-        response = response.reshape(len(response), -1)
         with np.errstate(over="ignore", invalid="ignore"):  # before the first row, there is no range
             least, most = np.maximum(2.0 * low - high, -LARGEST), np.minimum(2.0 * high - low, LARGEST)
         return np.minimum(np.maximum(np.where(np.isnan(response), low, response), least), most)
@@ -599,7 +609,7 @@ class HedgeRegressor(TakesNumbers, Mixture):
     def _advice(self, played, y):
         """As for classes, clipped as in `_as_advice` by the range of the targets before each row."""
         low, high = self._ranges(y)[:, :-1]
-        return np.stack([self._held(response, low, high) for response in played])
+        return self._held(np.stack([_by_output(response) for response in played]), low, high)
 
     def _rounding(self, first, y, n_unjudged):
         """As for classes, from the range of targets including the row's own, about which rounding tells nothing.
@@ -621,7 +631,7 @@ class HedgeRegressor(TakesNumbers, Mixture):
         halved = (np.arange(n_rows - len(forecasts), n_rows + 1) // _LATE)[:, None]
         exponents = np.where(forecasts == 0.0, _LEAST_EXPONENT, np.frexp(forecasts)[1])
         before = np.full(forecasts.shape[1], _LEAST_EXPONENT) if self._exponents is None else self._exponents
-        raised = np.maximum.accumulate(np.vstack([before + halved[0], exponents + halved[:-1]]))
+        raised = np.maximum.accumulate(np.concatenate([(before + halved[0])[None], exponents + halved[:-1]]))
         self._exponents = np.maximum(raised[-1] - halved[-1], _LEAST_EXPONENT)
         return np.ldexp(1.0, np.maximum(raised[1:] - halved[:-1], _LEAST_EXPONENT).astype(int))
 
@@ -629,12 +639,15 @@ class HedgeRegressor(TakesNumbers, Mixture):
         """Loss of each row's advice, also mixed advice, per output: of shape (n_rows, n_outputs)."""
         with np.errstate(over="ignore"):
             loss = losses.REGRESSION[self._begun_with["loss"]]()
-            return np.minimum(loss.value(advice, y.reshape(advice.shape)), LARGEST)
+            return np.minimum(loss.value(advice, y), LARGEST)
 
     def _against(self, advice, y):
         """What blends are made of, as for classes: predictions minus targets."""
         with np.errstate(over="ignore"):
-            return advice - y.reshape(advice.shape[1:])
+            return advice - y
+
+    def _what_came(self, y):
+        return y.reshape(len(y), -1)
 
     @between_calls
     def predict(self, X: Rows) -> np.ndarray:
@@ -718,3 +731,9 @@ class HedgeRegressor(TakesNumbers, Mixture):
             interval = np.maximum(interval, 0.0)
         interval = self._in_shape(interval)
         return interval if np.ndim(coverage) else interval[..., 0]
+
+
+def _by_output(response):
+    """Predictions as float64, of shape (n_rows, n_outputs)."""
+    response = np.asarray(response, dtype=np.float64)
+    return response.reshape(len(response), -1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 from numbers import Integral
 from typing import Any, Self
 
@@ -34,8 +35,10 @@ from ..estimators._validation import (
     check_weights,
     classes_as_before,
     converted,
+    is_plain,
     unconverted,
 )
+from ..losses import between
 from ..model_selection._before import LearnsInPlace, Thrown
 from ..model_selection._streams import count_rows, take_rows
 from ._experts import Expert, NamedEstimators
@@ -220,7 +223,7 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
             X, y = unconverted(self, X, y, reset=first)
             X = X.tocsr() if sparse.issparse(X) else X
             y = self._check_targets_alone(y)
-        else:
+        elif first or not (self._takes_as_is(X) and self._plain_targets(y, X.shape[0])):
             X, y = converted(self, X, y, reset=first, **self._row_options, **self._target_options)
         y = self._check_targets(y, first)
         weight = check_weights(sample_weight, count_rows(X))
@@ -234,6 +237,19 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
         """Whether rows go to the estimators unchanged: pipelines may take more than arrays of numbers."""
         return any(expert.transformers for expert in self._experts)
 
+    def _takes_as_is(self, X):
+        """Whether `converted` would surely return ``X`` as it is, without a warning."""
+        finite = self._row_options.get("ensure_all_finite", True)
+        return not hasattr(self, "feature_names_in_") and is_plain(X, self.n_features_in_, finite)
+
+    def _plain_targets(self, y, n_rows):
+        """Whether `converted` would surely return the targets ``y`` as they are."""
+        raise NotImplementedError
+
+    def _in_form(self, X):
+        """Checked rows in the form that the first steps of experts take, or learners without steps."""
+        return X
+
     def _learn(self, X, y, weight, order, judge=True, played=None, at_end=None):
         """Play and learn the rows in this order; add the mixed advice to the list ``played``, if any.
 
@@ -241,7 +257,7 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
         """
         by_row = all(expert.by_row for expert in self._experts)
         size = self._most_rows(X) if by_row else int(self.batch_size)
-        method, classes = self._method, getattr(self, "classes_", None)
+        method, classes, checked = self._method, getattr(self, "classes_", None), not self._takes_anything()
         before = turn_of(self).in_place or Thrown([expert.estimator for expert in self._experts])
 
         def learn(first, last):
@@ -250,7 +266,8 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
                 batch, targets = take_rows(X, rows), y[rows]
                 c = None if weight is None else weight[rows]
                 with in_silence(), part_of(before):
-                    of_experts = [expert.play(method, batch, targets, c, classes, judge) for expert in self._experts]
+                    args = self._in_form(batch) if checked else batch, targets, c, classes, judge, checked
+                    of_experts = [expert.play(method, *args) for expert in self._experts]
                 if self._mixture is None:
                     self._begin_mixture(sum(expert.n_forecasts for expert in self._experts))
                 n_unjudged = int(self._is_new)
@@ -258,7 +275,8 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
                     played.append(self._advice_before_rows(n_unjudged))
                 if judge and n_unjudged < len(rows) and all(p is not None for p in of_experts):
                     responses = [response for of_expert in of_experts for response in of_expert]
-                    mixed = self._judge(responses, targets, np.ones(len(rows)) if c is None else c, n_unjudged)
+                    came = self._what_came(targets)
+                    mixed = self._judge(responses, came, np.ones(len(rows)) if c is None else c, n_unjudged)
                     if played is not None:
                         played.append(mixed)
                 self._see(batch, targets, judge)
@@ -326,11 +344,14 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
         return kernels.FixedRate.new(n_forecasts, float(self.eta0))
 
     def _judge(self, responses, y, c, n_unjudged):
-        """Count the losses of the forecasts, except for first rows; return the mixed advice."""
+        """Count the losses of the forecasts, except for first rows; return the mixed advice.
+
+        ``y`` is what came true, as from `_what_came`.
+        """
         advice = self._advice(responses, y)[:, n_unjudged:]
         rounding = self._rounding(advice[0], y, n_unjudged)
         y, c = y[n_unjudged:], c[n_unjudged:]
-        losses = np.stack([self._weighted_loss(p, y, c) for p in advice], axis=-1)
+        losses = np.ascontiguousarray(self._weighted_loss(advice, y, c).transpose(1, 2, 0))
         with np.errstate(over="ignore"):  # if they differ only by rounding, last digits would decide
             are_near = np.abs(advice - advice[:1]) <= rounding
         are_one = are_near.reshape(*advice.shape[:2], self._n_groups, -1).all(axis=-1)
@@ -344,18 +365,19 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
             of_blend = np.where(are_one.all(axis=0), losses[..., 0], of_blend)
             played = np.concatenate([played, of_blend[..., None]], axis=-1)
         with np.errstate(over="ignore"):
-            t = np.add.accumulate(np.append(self._t, c))
-        shares = kernels.mix(self._mixture, played, row_weights=np.column_stack([c, t[1:]]), kept=kept)
+            t = np.add.accumulate(np.concatenate([[self._t], c]))
+        row_weights = np.concatenate([c[:, None], t[1:, None]], axis=1)
+        shares = kernels.mix(self._mixture, played, row_weights=row_weights, kept=kept)
         if self._blend is not None:
             shares = shares[..., :-1] + shares[..., -1:] * blended
         mixed = self._mixed(shares.transpose(2, 0, 1), advice)
         of_all = self._weighted_loss(mixed, y, c)
-        self._totals = added_up(self._totals, [*losses.transpose(2, 0, 1), of_all])
+        self._totals = added_up(self._totals, np.concatenate([losses, of_all[:, :, None]], axis=2))
         self._t = float(t[-1])
         return mixed
 
     def _weighted_loss(self, advice, y, c):
-        """Loss of each row's advice times its weight, at most the largest double: (n_rows, n_groups)."""
+        """Loss of each row's advice times its weight, at most the largest double: of shape (..., n_rows, n_groups)."""
         with np.errstate(over="ignore"):
             return np.minimum(self._loss_of(advice, y) * c[:, None], LARGEST)
 
@@ -366,17 +388,22 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
         with np.errstate(over="ignore"):  # shares add up to 1, except for rounding
             for weight, given in zip(weights, advice):
                 total += weight * given
-        return np.clip(total, -LARGEST, LARGEST)
+        return between(total, -LARGEST, LARGEST)
+
+    def _what_came(self, y):
+        """What checked targets are compared with: the place of each row's class, or numbers by row and output."""
+        raise NotImplementedError
 
     # -- predicting
 
     def _mixed_response(self, X):
         """Advice of the estimators, mixed by the present weights; see `between_calls`."""
-        check_fitted(self)
+        if not self.__sklearn_is_fitted__():  # check_fitted is slow to find that all is well
+            check_fitted(self)
         check_sparse(X)
         if self._takes_anything():
             X = unconverted(self, X, reset=False)
-        else:
+        elif not self._takes_as_is(X):
             X = converted(self, X, reset=False, **self._row_options)
         return self._mixed_of(X)
 
@@ -384,15 +411,16 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
         """Like `_mixed_response`, for checked rows."""
         if self._mixture is None:  # all rows had weight 0
             return self._advice_before_rows(count_rows(X))
-        total = 0.0
+        total, checked = 0.0, not self._takes_anything()
+        X = self._in_form(X) if checked else X
         with np.errstate(over="ignore"):
             shares = iter(self._shares())
             for expert in self._experts:
                 for which in range(expert.n_forecasts):
                     share = next(shares)
                     if (share > 0).any():
-                        total = total + share * self._as_advice(expert.forecast(which, self._method, X))
-        return np.clip(total, -LARGEST, LARGEST)
+                        total = total + share * self._as_advice(expert.forecast(which, self._method, X, checked))
+        return between(total, -LARGEST, LARGEST)
 
     def _shares(self):
         """Present share of each forecast in the mixture, of shape (n_forecasts, n_groups)."""
@@ -486,7 +514,7 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
 
     def _first_forecasts(self):
         """Place of each expert's first forecast: by its latest weights, if there are two."""
-        return np.cumsum([0, *(expert.n_forecasts for expert in self._experts)])[:-1]
+        return [*itertools.accumulate((expert.n_forecasts for expert in self._experts), initial=0)][:-1]
 
     @property
     def expert_losses_(self) -> np.ndarray:
@@ -513,8 +541,11 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
 
 
 def added_up(totals, losses):
-    """Totals plus losses of more rows, a matrix for each, added row by row; at most the largest double."""
-    rows = np.stack(losses, axis=1).reshape(-1, *totals.shape)
+    """Totals plus losses of more rows, added row by row; at most the largest double.
+
+    ``losses`` are of shape (n_rows, n_groups, n_totals).
+    """
+    rows = losses.transpose(0, 2, 1).reshape(-1, *totals.shape)
     with np.errstate(over="ignore"):
         return np.minimum(np.add.accumulate(np.concatenate([totals[None], rows]))[-1], LARGEST)
 

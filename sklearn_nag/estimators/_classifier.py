@@ -338,7 +338,7 @@ class OnlineClassifier(_labels.ScoresLabels, WeighsClasses, OnlineLinear):
     def _logits(self, decision):
         """Logits of each class; without calibration, probabilities are their softmax."""
         if decision.shape[1] == 1:
-            return np.hstack([-0.5 * decision, 0.5 * decision])
+            return np.concatenate([-0.5 * decision, 0.5 * decision], axis=1)
         return log_expit(decision) if self.loss == "log_loss" and not self._state.rule.coupled else decision
 
     def _judged(self, evidence, played, encoded, weight):
@@ -514,7 +514,7 @@ class OnlineClassifier(_labels.ScoresLabels, WeighsClasses, OnlineLinear):
         if self.calibration is not None:
             return np.exp(self._log_calibrated(decision))
         if decision.shape[1] == 1:
-            decision = np.hstack([-decision, decision])
+            decision = np.concatenate([-decision, decision], axis=1)
         elif self._state.rule.coupled:
             with np.errstate(over="ignore"):  # in differences of decision values near the ends of the range
                 return softmax(decision, axis=1)

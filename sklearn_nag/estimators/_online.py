@@ -20,7 +20,7 @@ from sklearn.base import BaseEstimator
 
 from .. import kernels, losses
 from .._beside import Beside
-from ._calls import named_publicly, renewed, turn_of, unchanged_on_error, undo_of, view_of
+from ._calls import between_calls, named_publicly, renewed, turn_of, unchanged_on_error, undo_of, view_of
 from ._exporting import ExportableMixin
 from ._growing_table import learn_and_report, printed_table, tables_of
 from ._parameters import (
@@ -48,6 +48,7 @@ from ._validation import (
     check_weights,
     converted,
     is_plain,
+    values_of,
 )
 
 ENTRIES = 8  # per feature; with fewer, finding the features that they name is faster than copying all
@@ -450,10 +451,24 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         return loss, objective, bool(stopped)
 
     @unchanged_on_error
-    def _play(self, X, y, sample_weight=None, classes=None, latest=False):
-        """Like `partial_fit`, but return decision values from before each row was learnt, as in `_learn`."""
+    def _play(self, X, y, sample_weight=None, classes=None, latest=False, checked=False):
+        """Like `partial_fit`, but return decision values from before each row was learnt, as in `_learn`.
+
+        ``checked`` is as for `_rows_to_predict`, and then targets and weights are as from `_validate`.
+        """
         self._check_partial_fit(classes, y)
-        return self._partial_fit(X, y, sample_weight, play=True, latest=latest)
+        return self._partial_fit(X, y, sample_weight, play=True, checked=checked, latest=latest)
+
+    @between_calls
+    def _answer(self, method, X):
+        """Result of ``method`` ("predict" and the like) for rows that are checked; see `_rows_to_predict`."""
+        X, decision = self._decided(X, checked=True)
+        if method == "predict":
+            self._warn_if_held(X, decision)
+        return self._respond(method, decision)
+
+    def _warn_if_held(self, X, decision):
+        """Warn of predictions that clipping may have spoilt."""
 
     def _respond(self, method, decision):
         """Result of ``method`` ("predict" and the like) for decision values."""
@@ -466,13 +481,16 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         """
         return self._respond(method, decision)
 
-    def _partial_fit(self, X, y, sample_weight, play=False, **how):
+    def _partial_fit(self, X, y, sample_weight, play=False, checked=False, **how):
         """Learn each row once, with options ``how`` of `_learn`; with ``play``, return what `_play` does."""
         first = not self.__sklearn_is_fitted__()
         # Learning a row with NaN or infinity fails by itself. Rows of weight 0 are not learnt, so X is checked for
         # them.
         every_row_learnt = sample_weight is None and getattr(self, "class_weight", None) is None
-        X, y, weight = self._validate(X, y, sample_weight, first, finite=not every_row_learnt)
+        if first or not checked or not (every_row_learnt or kernels.all_finite(values_of(X))):
+            X, y, weight = self._validate(X, y, sample_weight, first, finite=not every_row_learnt)
+        else:
+            weight = sample_weight
         if first:
             self._state = self._new_state(X)
         else:
@@ -747,22 +765,28 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         """Decision values of each row, by the weights used to predict; see `between_calls`."""
         return self._decided(X)[1]
 
-    def _decided(self, X):
-        """``X`` in the form that the kernel takes, and its decision values."""
+    def _decided(self, X, checked=False):
+        """``X`` in the form that the kernel takes, and its decision values; ``checked`` as for `_rows_to_predict`."""
         are_few = type(X) is np.ndarray and X.size <= kernels.FEW
-        if are_few and self.__sklearn_is_fitted__() and self._takes_as_is(X, finite=False):
+        if are_few and self.__sklearn_is_fitted__() and (checked or self._takes_as_is(X, finite=False)):
             self._check_fits(self._state)
             decision = kernels.predict_few(self._state, X)
             if decision is not None:
                 return X, decision
-        X = self._rows_to_predict(X)
+        X = self._rows_to_predict(X, checked)
         return X, kernels.predict(self._state, X)
 
-    def _rows_to_predict(self, X):
-        """``X`` in the form that the kernel takes; raise before fitting."""
+    def _rows_to_predict(self, X, checked=False):
+        """``X`` in the form that the kernel takes; raise before fitting.
+
+        ``checked`` rows have this form, unless they are not finite: they come from an estimator that has checked them,
+        or from its transformers, which make as many columns for each call.
+        """
         if not self.__sklearn_is_fitted__():  # check_fitted is slow to find that all is well
             check_fitted(self)
         self._check_fits(self._state)
+        if checked and kernels.all_finite(values_of(X)):
+            return X
         check_sparse(X)
         if not self._takes_as_is(X):
             X = converted(self, X, reset=False, ensure_all_finite=False)

@@ -30,6 +30,7 @@ _NOT_REAL = "give real and imaginary parts as columns of their own."
 _WITHOUT_ORDER = Iterator, Mapping, MappingView, Set  # whose entries have no positions
 LARGEST_WEIGHT = 1e100  # of a row; squares of weights and their sums stay in range
 _FEW = 64  # labels times classes, up to which searching lists is faster than arrays
+_FEW_LABELS = 20  # more of them may be so many classes that scikit-learn warns
 _CHUNK = 2**16  # labels looked up at a time, to save memory
 
 
@@ -468,10 +469,15 @@ def _check_places(places, what, n):
         raise ValueError(f"X has an entry in {what} {wrong}; its {what}s go from 0 to {n - 1}.")
 
 
+def values_of(X):
+    """The numbers of dense or CSR rows."""
+    return X if isinstance(X, np.ndarray) else X.data
+
+
 def is_plain(X, n_features, finite):
     """Whether `validate_data` would surely return ``X`` as it is; far cheaper to tell.
 
-    With ``finite``, ``X`` must also be free of NaN and infinity.
+    With ``finite``, ``X`` must also be free of NaN and infinity; with ``finite="allow-nan"``, of infinity.
     """
     if type(X) is np.ndarray:
         data, fits = X, X.ndim == 2
@@ -481,7 +487,7 @@ def is_plain(X, n_features, finite):
         return False
     if not (fits and data.dtype in (np.float64, np.float32) and X.shape[0] > 0 and X.shape[1] == n_features):
         return False
-    return not finite or all_finite(data)
+    return not finite or (not np.isinf(data).any() if finite == "allow-nan" else all_finite(data))
 
 
 def check_repeated(X):
@@ -563,6 +569,8 @@ def is_missing(value: Any) -> bool:
 
 def check_labels(y):
     """Return the labels ``y``; raise unless they can be classes."""
+    if y.ndim == 1 and 0 < len(y) <= _FEW_LABELS and y.dtype.kind in "biuU":
+        return y
     if isinstance(next(iter(np.ravel(y)[:1]), None), bytes):  # scikit-learn before 1.7 only warns of these
         raise ValueError("y has labels of bytes, which are not supported: decode them.")
     try:

@@ -18,8 +18,10 @@ from sklearn_nag import (
     NAGRegressor,
     ScaleInvariantRegressor,
 )
+from sklearn_nag.ensemble import _mixture
 from sklearn_nag.ensemble._experts import Expert
-from sklearn_nag.preprocessing import make_online_pipeline
+from sklearn_nag.estimators import _online
+from sklearn_nag.preprocessing import _base, make_online_pipeline
 
 
 class Stopped(Exception):
@@ -151,3 +153,82 @@ def test_steps_are_checked_before_rows_that_count(parameters):
 def test_learners_are_checked_before_rows_that_count():
     with pytest.raises(ValueError, match=r"'eta0' parameter of NAGRegressor \('a', one of estimators\) must be"):
         HedgeRegressor([("a", NAGRegressor(eta0=-1.0))]).partial_fit(np.eye(3), np.ones(3), sample_weight=np.zeros(3))
+
+
+def learnt(Mixture, **options):
+    """A mixture that has learnt rows, and some more rows."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(130, 3)), rng.integers(2, size=130)
+    model = Mixture(**options)
+    model.partial_fit(X[:100], y[:100], **({"classes": [0, 1]} if hasattr(model, "predict_proba") else {}))
+    return model, X[100:], y[100:]
+
+
+CELLS = {"n_trees": 8, "depth": 3, "first_rows": 30, "focus_rows": 60, "random_state": 0}
+
+
+@pytest.mark.parametrize(
+    ("Mixture", "options"),
+    [(HedgeClassifier, {}), (HedgeRegressor, {}), (NAGCellsClassifier, CELLS), (NAGCellsRegressor, CELLS)],
+)
+def test_rows_are_checked_once(Mixture, options, monkeypatch):
+    model, X, y = learnt(Mixture, **options)
+    expected = copy.deepcopy(model)
+    played = []
+    for i in range(len(y)):
+        played.append(expected.predict(as_lists(X[i : i + 1])))
+        expected.partial_fit(as_lists(X[i : i + 1]), y[i : i + 1].tolist())
+
+    def fails(*args, **options):
+        raise AssertionError("plain rows are converted or checked again")
+
+    for module in (_mixture, _online, _base):
+        monkeypatch.setattr(module, "converted", fails)
+    for module in (_online, _base):
+        monkeypatch.setattr(module, "check_sparse", fails)
+    for i in range(len(y)):
+        np.testing.assert_array_equal(model.predict(X[i : i + 1]), played[i])
+        model.partial_fit(X[i : i + 1], y[i : i + 1])
+    monkeypatch.undo()
+    assert bits(model) == bits(expected)
+
+
+def as_lists(X):
+    """Rows in a form that has to be converted."""
+    return X.tolist()
+
+
+class Reversed(NAGClassifier):
+    def predict_proba(self, X):
+        return super().predict_proba(X)[:, ::-1]
+
+
+def test_learners_of_others_are_asked_by_their_own_methods():
+    model, X, _ = learnt(HedgeClassifier, estimators=[("own", Reversed(average=False))])
+    plain, _, _ = learnt(HedgeClassifier, estimators=[("own", NAGClassifier(average=False))])
+    np.testing.assert_allclose(model.predict_proba(X), plain.predict_proba(X)[:, ::-1])
+
+
+@pytest.mark.parametrize("Mixture", [NAGCellsClassifier, NAGCellsRegressor])
+def test_changed_steps_are_refused(Mixture):
+    model, X, y = learnt(Mixture, **CELLS)
+    before = bits(model)
+    step = model.named_estimators_["curves"][0].set_params(n_knots=5)
+    for call in (lambda: model.partial_fit(X, y), lambda: model.predict(X)):
+        with pytest.raises(ValueError, match="'curves', one of estimators: n_knots was 21 when this OnlineCurves was"):
+            call()
+    with pytest.raises(ValueError, match="'n_knots' parameter of OnlineCurves .'curves', one of estimators. must be"):
+        step.set_params(n_knots=-1) and model.partial_fit(X, y)
+    step.set_params(n_knots=21)
+    assert bits(model) == before
+
+
+@pytest.mark.parametrize("Mixture", [NAGCellsClassifier, NAGCellsRegressor])
+def test_gaps_in_other_columns_are_refused_as_by_learners(Mixture):
+    model, X, y = learnt(Mixture, columns=[0, 1], **CELLS)
+    before = bits(model)
+    X[4, 2] = np.nan
+    for call in (lambda: model.partial_fit(X, y), lambda: model.predict(X)):
+        with pytest.raises(ValueError, match="'lines', one of estimators: Input X contains NaN"):
+            call()
+    assert bits(model) == before
