@@ -24,7 +24,7 @@ from ..vectorized.targets import read_classes, read_units, read_variations
 from .rule import Rule, State
 
 OF_DEVIANCES = 2.0  # a deviance is twice a negative log likelihood
-AT_ONCE = 2**12  # rows for which the predictions of all models are kept at once
+AT_ONCE = 2**13  # rows for which the predictions of all models are kept at once
 
 
 @dataclass(frozen=True)
@@ -239,7 +239,8 @@ def learn_and_mix(learn_by, tells, mix, spread, state, loss, X, y, sample_weight
     with spread(state, X) as each:
         for start in range(0, n, AT_ONCE):
             rows = slice(start, min(start + AT_ONCE, n)) if order is None else order[start : start + AT_ONCE]
-            c, some = None if sample_weight is None else sample_weight[rows], X[rows]
+            c = None if sample_weight is None else sample_weight[rows]
+            some = X if order is None and n <= AT_ONCE else X[rows]
             if isinstance(X, np.ndarray):  # one copy for all models, if rows are not contiguous
                 some = np.ascontiguousarray(some)
             mixed = _learn_some(learn_by, tells, mix, each, state, loss, some, y[rows], c)
