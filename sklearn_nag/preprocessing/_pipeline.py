@@ -242,6 +242,7 @@ class OnlinePipeline(Pipeline):
         {ndarray, sparse matrix, data frame}
             The transformed rows.
         """
+        self._check_steps()
         with self._undone_on_error() as told:
             return self._learn_inside(X, told)
 

@@ -145,6 +145,8 @@ def test_only_what_can_learn_from_a_stream_has_partial_fit():
     assert not hasattr(make_online_pipeline(Centred(), NAGRegressor()), "learn_transform")
     with pytest.raises(ValueError, match="must be a list of tuples .* at least one. Got \\[\\] instead"):
         OnlinePipeline([]).partial_fit([[1.0]])
+    with pytest.raises(ValueError, match="must be a list of tuples .* at least one. Got None instead"):
+        OnlinePipeline(None).learn_transform([[1.0]])
 
 
 class Failing(NAGClassifier):
