@@ -32,22 +32,6 @@ from ._numpy_rows import index_type
 column_names: ContextVar[Any] = ContextVar("sklearn_nag_column_names", default=())
 
 
-class Entries(NamedTuple):
-    """CSR rows on their way inside this package; scipy checks the parts of each array that it makes.
-
-    Indices are ascending, of `index_type`.
-    """
-
-    data: np.ndarray
-    indices: np.ndarray
-    indptr: np.ndarray
-    shape: tuple[int, int]
-
-    def csr(self) -> sparse.csr_array:
-        """The rows as an array."""
-        return csr_rows(*self)
-
-
 class _Learnt(NamedTuple):
     """Rows transformed while being learnt, on their way through `transform`, which makes frames."""
 
@@ -197,7 +181,7 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
         """
         if isinstance(X, _Learnt):
             return X.rows
-        return self._transformed(X)
+        return _apart(*self._made_of(X))
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
         """Return the names of the output columns.
@@ -246,10 +230,6 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
         self._state, transformed = self._learn_rows(state, rows, transform)
         return transformed, rows
 
-    def _transformed(self, X):
-        """Transformed rows, as from `transform`, but always an array."""
-        return _apart(*self._made_of(X))
-
     def _learn_checked(self, rows):
         """Like `learn_transform`, for later rows as from `_rows`, inside a call that undoes this one if it fails."""
         self._check_goes_on()
@@ -272,7 +252,7 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
         return all(_is_same(getattr(self, name), was) for name, was in self._begun_with.items())
 
     def _made_of(self, X):
-        """Transformed rows, sparse ones maybe as `Entries`, and the input rows, whose memory they may share."""
+        """Transformed rows, and the input rows, whose memory they may share."""
         self._check_can_transform()
         rows = self._rows(X, False)
         return self._transform_rows(self._state, rows), rows
@@ -431,11 +411,11 @@ def filled(rows, columns, values, stand_ins):
 
 
 def in_columns(columns, values, n_columns, is_sparse):
-    """`Entries` or dense rows with ``n_columns`` columns: ``values`` at ``columns``, equally many per row."""
+    """CSR or dense rows with ``n_columns`` columns: ``values`` at ``columns``, equally many per row."""
     n_rows, n_values = columns.shape
     if is_sparse:
         indptr = np.arange(0, columns.size + 1, n_values, dtype=np.int32)
-        return Entries(values.ravel(), columns.ravel(), indptr, (n_rows, n_columns))
+        return csr_rows(values.ravel(), columns.ravel(), indptr, (n_rows, n_columns))
     out = np.zeros((n_rows, n_columns))
     np.put_along_axis(out, columns, values, axis=1)
     return out
@@ -447,7 +427,7 @@ def as_csr(rows):
 
 
 def joined(blocks):
-    """Blocks of columns, dense, CSR or `Entries`, side by side as a float64 CSR array without zeros of dense ones."""
+    """Blocks of columns, dense or CSR, side by side as a float64 CSR array without zeros of dense ones."""
     shape = blocks[0].shape[0], sum(block.shape[1] for block in blocks)
     return csr_rows(*loops().joined(blocks), shape)
 
@@ -485,9 +465,7 @@ def as_numbers(X: Any) -> Any:
 
 
 def _apart(made, rows):
-    """``made``, `Entries` as CSR, copied if it shares memory with ``rows``, maybe the caller's."""
-    if isinstance(made, Entries):
-        return made.csr()
+    """``made``, copied if it shares memory with ``rows``, maybe the caller's."""
     return made.copy() if any(map(np.may_share_memory, _arrays(made), _arrays(rows))) else made
 
 

@@ -29,7 +29,7 @@ from ..estimators._parameters import (
     shown,
 )
 from ..estimators._validation import as_given
-from ._base import Entries, OnlineTransformer, check_some, check_width, column_names, joined, names_in
+from ._base import OnlineTransformer, check_some, check_width, column_names, joined, names_in
 from ._dates import read_date
 from ._frames import DATES, EMPTY, NUMBERS, WORDS, Column, Table, read_table, side_by_side
 from ._numbers import is_missing_word
@@ -762,12 +762,10 @@ def stacked(blocks: list, n_rows: int) -> Any:
     if all(isinstance(block, np.ndarray) for block in blocks):
         return blocks[0] if len(blocks) == 1 else np.hstack(blocks)
     if len(blocks) == 1:
-        return blocks[0].csr() if isinstance(blocks[0], Entries) else sparse.csr_array(blocks[0])
+        return blocks[0] if type(blocks[0]) is sparse.csr_array else sparse.csr_array(blocks[0])
     return joined([block.tocsr() if sparse.issparse(block) else block for block in blocks])
 
 
 def _two_dimensional(block):
-    if isinstance(block, Entries) or sparse.issparse(block):
-        return block
-    block = np.asarray(block)
+    block = block if sparse.issparse(block) else np.asarray(block)
     return block.reshape(len(block), -1) if block.ndim != 2 else block

@@ -197,7 +197,6 @@ class DateEncoder(LearnsNothing):
             return values
         out = in_columns(columns, values, width, self.sparse_output)
         if self.sparse_output and not values.all():
-            out = out.csr()
             out.eliminate_zeros()
         return out
 

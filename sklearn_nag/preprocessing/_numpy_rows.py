@@ -109,15 +109,9 @@ def cells_beside(left, X, knots, trees, width):
 
 def joined(blocks):
     """Blocks of columns side by side, as data, indices and row pointers, without zeros of dense blocks."""
-    rows = sparse.hstack(list(map(_csr, blocks)), format="csr", dtype=np.float64)
+    rows = sparse.hstack([sparse.csr_array(block) for block in blocks], format="csr", dtype=np.float64)
     kind = index_type(rows.nnz, rows.shape[1])
     return rows.data, rows.indices.astype(kind, copy=False), rows.indptr.astype(kind, copy=False)
-
-
-def _csr(block):
-    if isinstance(block, np.ndarray):
-        return sparse.csr_array(block)
-    return sparse.csr_array((block.data, block.indices, block.indptr), shape=block.shape)
 
 
 def index_type(n_entries, n_columns):

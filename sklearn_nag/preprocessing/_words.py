@@ -348,7 +348,7 @@ def hashed_rows(rows: Coded, names: list, n_features: int) -> sparse.csr_array:
     for i, (codes, words) in enumerate(zip(rows.codes, rows.words)):
         columns[:, i] = hashed[first : first + len(words)].take(codes)
         first += len(words)
-    out = in_columns(columns, np.ones(columns.shape), int(n_features), is_sparse=True).csr()
+    out = in_columns(columns, np.ones(columns.shape), int(n_features), is_sparse=True)
     if len(rows.words) > 1:
         out.sum_duplicates()
     return out
