@@ -109,7 +109,8 @@ def cells_beside(left, X, knots, trees, width):
 
 def joined(blocks):
     """Blocks of columns side by side, as data, indices and row pointers, without zeros of dense blocks."""
-    rows = sparse.hstack([sparse.csr_array(block) for block in blocks], format="csr", dtype=np.float64)
+    blocks = [sparse.csr_array(block if sparse.issparse(block) else np.asarray(block, np.float64)) for block in blocks]
+    rows = sparse.hstack(blocks, format="csr", dtype=np.float64)
     kind = index_type(rows.nnz, rows.shape[1])
     return rows.data, rows.indices.astype(kind, copy=False), rows.indptr.astype(kind, copy=False)
 

@@ -93,6 +93,12 @@ def test_zeros_that_a_sparse_block_holds_stay(rows):
     assert (data.tolist(), indices.tolist(), indptr.tolist()) == ([0.0, 1.0, 2.0], [2, 0, 1], [0, 1, 3])
 
 
+def test_objects_become_numbers(rows):
+    objects = np.array([[1, "2"], [0.0, "0"]], dtype=object)
+    data, indices, indptr = rows.joined([objects, sparse.csr_array(np.eye(2))])
+    assert (data.tolist(), indices.tolist(), indptr.tolist()) == ([1.0, 2.0, 1.0, 1.0], [0, 1, 2, 3], [0, 3, 4])
+
+
 @pytest.mark.parametrize("marked", [False, True])
 def test_means_fill_gaps(rows, marked, rng):
     X = rng.normal(size=(700, 5)) * 10.0 ** rng.integers(-300, 300, (700, 5))
