@@ -343,9 +343,8 @@ class NAGClassifier(_NAGRule, OnlineClassifier):
     {shuffle}
     {verbose}
     n_jobs : int or None, default=None
-        Number of threads for classes learnt one against the rest, or for the half-lives of ``half_life="auto"``, if
-        Numba runs and a call has enough rows to be worth it; -1 for all cores. Results do not depend on it. Without
-        half-lives, a softmax is learnt by one thread.
+        Number of threads for classes learnt one against the rest, if Numba runs and a call has enough rows to be worth
+        it; -1 for all cores. Results do not depend on it. A softmax is learnt by one thread.
     {random_state}
     {early_stopping}
     {validation_fraction}
@@ -534,8 +533,8 @@ class NAGRegressor(_NAGRule, OnlineRegressor):
     {shuffle}
     {verbose}
     n_jobs : int or None, default=None
-        Number of threads for several outputs, or for the half-lives of ``half_life="auto"``, if Numba runs and a call
-        has enough rows to be worth it; -1 for all cores. Results do not depend on it.
+        Number of threads for several outputs, if Numba runs and a call has enough rows to be worth it; -1 for all
+        cores. Results do not depend on it.
     {random_state}
     {early_stopping}
     {validation_fraction}

@@ -10,7 +10,7 @@ import numpy as np
 
 from . import coordinatewise, ftrl, full, nag
 from ._backend import backend, imported, is_compiled, kept_code, runs_compiled, told_of_compiling, told_when_long
-from ._threads import mapping_of_models, over_threads
+from ._threads import over_threads
 from .state.checks import check, check_array, check_finite, check_layout, check_mixture, check_number, check_shares
 from .state.columns import FEW, Columns
 from .state.csr import csr_rows
@@ -180,8 +180,8 @@ def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None
     predictions : ndarray of shape (n, n_played), optional
         Filled with the progressive predictions.
     n_jobs : int or None, default=1
-        Number of threads, as joblib counts them, over which targets, or the models of several half-lives, are spread if
-        that can help. No result depends on it.
+        Number of threads, as joblib counts them, over which targets are spread if that can help. No result depends on
+        it.
     latest : bool, default=False
         Whether to predict with the latest weights instead; with least squares, by the forecaster (`full.rule`).
 
@@ -206,11 +206,10 @@ def learn(state, loss, X, y, sample_weight=None, *, order=None, predictions=None
     if isinstance(state.rule, nag.MixedRule):
         learn_by = partial(state.rule.family.fading, learn_rows, _multiply(compiled), compiled=compiled)
         tells = compiled and state.rule.fades_on_the_way
-        spread = partial(mapping_of_models, n_jobs=n_jobs if compiled else 1)  # only compiled code releases the GIL
-        learn_rows = partial(nag.learn_and_mix, learn_by, tells, mix, spread)
+        learn_rows = partial(nag.learn_and_mix, learn_by, tells, mix)
     elif state.rule.forgets:
         learn_rows = state.rule.family.fading(learn_rows, _multiply(compiled), state.rule, compiled)
-    elif compiled:
+    elif compiled:  # only compiled code releases the GIL
         learn_rows = over_threads(learn_rows, state, X, n_jobs)
     if not compiled:
         learn_rows = told_when_long(learn_rows)

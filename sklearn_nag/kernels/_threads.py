@@ -1,8 +1,7 @@
-"""Threads that learn independent targets, or the independent models of a mixture."""
+"""Threads that learn independent targets."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from functools import partial
 
 import numpy as np
@@ -12,7 +11,6 @@ from .compiled.handover import entries_of_row
 
 _WORTH_THREADS = 2**23  # entries times heads above which threads save more time than it takes to start them
 _AT_ONCE = 2**24  # entries times heads that a thread learns before it checks whether to stop
-_WORTH_A_POOL = 2**13  # rows times models above which threads, which here copy nothing, save time
 _WORTH_COPIES = 64  # entries per column above which threads save more time than it takes to copy the columns
 
 
@@ -28,18 +26,6 @@ def _can_be_spread(state, X):
         return False
     entries = entries_of_row(X) * X.shape[0]
     return entries * state.rule.n_heads > _WORTH_THREADS and entries > _WORTH_COPIES * state.columns.lift.size
-
-
-@contextmanager
-def mapping_of_models(state, X, n_jobs):
-    """A ``with`` block with a function like ``map`` for the models of a mixture: in threads if that can help."""
-    n_models = 1 + len(state.others)
-    n_threads = min(effective_n_jobs(n_jobs), n_models) if X.shape[0] * n_models > _WORTH_A_POOL else 1
-    if n_threads == 1:
-        yield map
-        return
-    with ThreadPoolExecutor(n_threads) as threads:
-        yield threads.map
 
 
 def _learn_in_threads(learn_rows, n_jobs, state, loss, X, y, sample_weight, order, predictions):

@@ -51,39 +51,6 @@ def test_targets_spread_over_threads_learn_the_same(rng, monkeypatch, n_jobs, et
 
 
 @needs_numba
-@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
-def test_half_lives_spread_over_threads_learn_the_same(rng, monkeypatch, container):
-    """Each model learns by itself, so the mixture does not depend on which thread it learns in, or when."""
-    threads = []
-    pool = _threads.ThreadPoolExecutor
-    monkeypatch.setattr(_threads, "effective_n_jobs", lambda n_jobs: n_jobs or 1)
-    monkeypatch.setattr(_threads, "_WORTH_A_POOL", 0)
-    monkeypatch.setattr(_threads, "ThreadPoolExecutor", lambda n: threads.append(n) or pool(n))
-    X = container(rng.normal(size=(500, 6)) * (rng.random((500, 6)) < 0.5) * 10.0 ** np.arange(-3, 3))
-    classes, outputs = rng.integers(3, size=500), rng.normal(size=(500, 2))
-    for learner, y in [(NAGClassifier, classes), (NAGRegressor, outputs)]:
-        alone, together = (learner(half_life="auto", n_jobs=n_jobs) for n_jobs in (None, 3))
-        with config_context(kernel="numba"):
-            for rows in (slice(0, 100), slice(100, 500)):
-                options = {"classes": range(3)} if y is classes else {}
-                played = [model._play(X[rows], y[rows], **options) for model in (alone, together)]
-                np.testing.assert_array_equal(*played)
-        assert pickle.dumps(together._state) == pickle.dumps(alone._state)
-    assert threads == [3] * 4
-
-
-@needs_numba
-def test_half_lives_that_fail_in_threads_leave_the_model_as_it_was(rng, monkeypatch):
-    monkeypatch.setattr(_threads, "_WORTH_A_POOL", 0)
-    X, y = rng.normal(size=(300, 3)), rng.normal(size=300)
-    model = NAGRegressor(half_life="auto", n_jobs=2).partial_fit(X, y)
-    before = pickle.dumps(model._state)
-    with config_context(kernel="numba"), pytest.raises(ValueError, match="NaN"):
-        model.partial_fit(np.where(np.arange(300)[:, None] == 299, np.nan, X), y)
-    assert pickle.dumps(model._state) == before
-
-
-@needs_numba
 def test_threads_that_fail_leave_the_model_as_it_was(rng, monkeypatch):
     monkeypatch.setattr(_threads, "_WORTH_THREADS", 0)
     X, y = rng.normal(size=(300, 3)), rng.normal(size=(300, 4))

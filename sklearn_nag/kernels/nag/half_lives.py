@@ -228,27 +228,25 @@ class MixedUndo:
         return replace(self.first.model(firsts), others=models)
 
 
-def learn_and_mix(learn_by, tells, mix, spread, state, loss, X, y, sample_weight, order, predictions):
+def learn_and_mix(learn_by, tells, mix, state, loss, X, y, sample_weight, order, predictions):
     """Let all models learn rows; their mixture predicts each row before any has learnt it.
 
     ``learn_by(rule)`` is ``learn_rows`` for one model; if this ``tells``, it also fills an array with the losses of
-    predictions. ``mix`` is `Mixture.play` with the mixture, of a single group, as first argument. ``spread(state, X)``
-    is a ``with`` block with a function like ``map`` for the models, which are independent.
+    predictions. ``mix`` is `Mixture.play` with the mixture, of a single group, as first argument.
     """
     n = X.shape[0] if order is None else len(order)
-    with spread(state, X) as each:
-        for start in range(0, n, AT_ONCE):
-            rows = slice(start, min(start + AT_ONCE, n)) if order is None else order[start : start + AT_ONCE]
-            c = None if sample_weight is None else sample_weight[rows]
-            some = X if order is None and n <= AT_ONCE else X[rows]
-            if isinstance(X, np.ndarray):  # one copy for all models, if rows are not contiguous
-                some = np.ascontiguousarray(some)
-            mixed = _learn_some(learn_by, tells, mix, each, state, loss, some, y[rows], c)
-            if predictions is not None:
-                predictions[start : start + len(mixed)] = mixed
+    for start in range(0, n, AT_ONCE):
+        rows = slice(start, min(start + AT_ONCE, n)) if order is None else order[start : start + AT_ONCE]
+        c = None if sample_weight is None else sample_weight[rows]
+        some = X if order is None and n <= AT_ONCE else X[rows]
+        if isinstance(X, np.ndarray):  # one copy for all models, if rows are not contiguous
+            some = np.ascontiguousarray(some)
+        mixed = _learn_some(learn_by, tells, mix, state, loss, some, y[rows], c)
+        if predictions is not None:
+            predictions[start : start + len(mixed)] = mixed
 
 
-def _learn_some(learn_by, tells, mix, each, state, loss, X, y, sample_weight):
+def _learn_some(learn_by, tells, mix, state, loss, X, y, sample_weight):
     """Let all models learn some rows; return the predictions of the mixture, of shape (n_rows, n_played)."""
     rule, before, n = state.rule, state.t, len(y)
     targets = read_classes(y, rule.n_targets)
@@ -258,15 +256,12 @@ def _learn_some(learn_by, tells, mix, each, state, loss, X, y, sample_weight):
     predicted, in_units, units, noise, floors = hear(state, loss, targets, c, t)
     played = np.empty((1 + len(state.others), n, rule.n_played))
     told, of_mixture = np.empty_like(played) if tells else [None] * len(played), state.loss.copy()
-
-    def learn(model, own, lost):
-        model.cached, model.looked_up = None, 0
-        telling = {"losses": lost} if tells else {}
-        learn_by(model.rule)(model, loss, X, y, sample_weight, None, own, **telling)
-
     state.rule = rules_of(rule)[0]
     try:
-        list(each(learn, (state, *state.others), played, told))
+        for model, own, lost in zip((state, *state.others), played, told):
+            model.cached, model.looked_up = None, 0
+            telling = {"losses": lost} if tells else {}
+            learn_by(model.rule)(model, loss, X, y, sample_weight, None, own, **telling)
     finally:
         state.rule = rule
 
