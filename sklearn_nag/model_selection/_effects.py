@@ -389,7 +389,7 @@ def _ones_of(step):
                 if place in others:
                     rows = np.full((len(words), len(others)), None)
                     rows[:, others.index(place)] = words
-                    ones = other._transformed(rows)
+                    ones, _ = other._made_of(rows)
                     names = np.where(np.equal(words, None), MISSING, words)
                     *_, by_step = found.setdefault(start + i, (np.arange(float(len(words))), names, []))
                     by_step.append((slice(begin, begin + ones.shape[1]), ones))
