@@ -487,7 +487,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         # Learning a row with NaN or infinity fails by itself. Rows of weight 0 are not learnt, so X is checked for
         # them.
         every_row_learnt = sample_weight is None and getattr(self, "class_weight", None) is None
-        if first or not checked or not (every_row_learnt or kernels.all_finite(values_of(X))):
+        if first or not (checked and self._fits(X)) or not (every_row_learnt or kernels.all_finite(values_of(X))):
             X, y, weight = self._validate(X, y, sample_weight, first, finite=not every_row_learnt)
         else:
             weight = sample_weight
@@ -767,8 +767,8 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
 
     def _decided(self, X, checked=False):
         """``X`` in the form that the kernel takes, and its decision values; ``checked`` as for `_rows_to_predict`."""
-        are_few = type(X) is np.ndarray and X.size <= kernels.FEW
-        if are_few and self.__sklearn_is_fitted__() and (checked or self._takes_as_is(X, finite=False)):
+        are_few = type(X) is np.ndarray and X.size <= kernels.FEW and self.__sklearn_is_fitted__()
+        if are_few and ((checked and self._fits(X)) or self._takes_as_is(X, finite=False)):
             self._check_fits(self._state)
             decision = kernels.predict_few(self._state, X)
             if decision is not None:
@@ -776,16 +776,20 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         X = self._rows_to_predict(X, checked)
         return X, kernels.predict(self._state, X)
 
+    def _fits(self, X):
+        """Whether rows have the model's number of columns."""
+        return X.shape[1] == self.n_features_in_
+
     def _rows_to_predict(self, X, checked=False):
         """``X`` in the form that the kernel takes; raise before fitting.
 
-        ``checked`` rows have this form, unless they are not finite: they come from an estimator that has checked them,
-        or from its transformers, which make as many columns for each call.
+        ``checked`` rows have this form, unless they are not finite or an attribute was changed: they come from an
+        estimator that has checked them, or from its transformers, which make as many columns for each call.
         """
         if not self.__sklearn_is_fitted__():  # check_fitted is slow to find that all is well
             check_fitted(self)
         self._check_fits(self._state)
-        if checked and kernels.all_finite(values_of(X)):
+        if checked and self._fits(X) and kernels.all_finite(values_of(X)):
             return X
         check_sparse(X)
         if not self._takes_as_is(X):

@@ -193,6 +193,22 @@ def test_rows_are_checked_once(Mixture, options, monkeypatch):
     assert bits(model) == bits(expected)
 
 
+@pytest.mark.parametrize(
+    ("Mixture", "options"), [(HedgeClassifier, {}), (NAGCellsClassifier, CELLS), (NAGCellsRegressor, CELLS)]
+)
+@pytest.mark.parametrize("n", [2, 300])
+def test_rows_of_another_width_are_refused_by_steps_and_learners(Mixture, options, n):
+    """Rows that a mixture has checked would pass if somebody had changed the number of columns of the mixture."""
+    model, X, y = learnt(Mixture, **options)
+    before = bits(model)
+    model.n_features_in_, rows = n, np.ones((3, n))
+    for call in (lambda: model.predict(rows), lambda: model.partial_fit(rows, y[:3])):
+        with pytest.raises(ValueError, match=f"X has {n} features, but .* is expecting {X.shape[1]} features"):
+            call()
+    model.n_features_in_ = X.shape[1]
+    assert bits(model) == before
+
+
 def as_lists(X):
     """Rows in a form that has to be converted."""
     return X.tolist()
