@@ -398,8 +398,7 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
 
     def _mixed_response(self, X):
         """Advice of the estimators, mixed by the present weights; see `between_calls`."""
-        if not self.__sklearn_is_fitted__():  # check_fitted is slow to find that all is well
-            check_fitted(self)
+        check_fitted(self)
         check_sparse(X)
         if self._takes_anything():
             X = unconverted(self, X, reset=False)

@@ -786,8 +786,7 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
         ``checked`` rows have this form, unless they are not finite or an attribute was changed: they come from an
         estimator that has checked them, or from its transformers, which make as many columns for each call.
         """
-        if not self.__sklearn_is_fitted__():  # check_fitted is slow to find that all is well
-            check_fitted(self)
+        check_fitted(self)
         self._check_fits(self._state)
         if checked and self._fits(X) and kernels.all_finite(values_of(X)):
             return X

@@ -44,6 +44,8 @@ def check_coverage(coverage):
 
 def check_fitted(estimator):
     """Raise NotFittedError if this estimator itself has learnt nothing."""
+    if hasattr(estimator, "__sklearn_is_fitted__") and estimator.__sklearn_is_fitted__():
+        return  # because check_is_fitted is slow to find that all is well
     check_is_fitted(
         estimator,
         msg="This %(name)s instance is not fitted yet: call fit or partial_fit before using it. fit_stream, shard_fit "
