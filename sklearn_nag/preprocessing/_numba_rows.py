@@ -26,7 +26,7 @@ from ._numpy_rows import (
 )
 
 NO_GAP = np.int32(MISSING)
-TOGETHER = 64  # rows that go down a tree together
+TOGETHER = 64  # rows that are looked up together
 NEAR = 256
 FIRST_MIXER, SECOND_MIXER = map(np.uint64, MIXERS)
 NO_TIME = np.iinfo(np.int64).min
@@ -34,24 +34,40 @@ BEFORE_1970 = 719_468 + 146_097 * 1000  # days since the March 400,000 years bef
 LOW = np.uint64(2**32 - 1)
 
 
-@strict
-def last_not_above(x, values, begin, end):
-    """Index of the last of ascending values that is at most ``x``; ``begin`` if there is none."""
-    low, high = begin, end
-    while low < high:
-        middle = (low + high) >> 1
-        if values[middle] <= x:
-            low = middle + 1
-        else:
-            high = middle
-    return max(low - 1, begin)
+@strict_slow
+def fill_gaps(X, start, values, starts, gap, x, has_missing):
+    """Find the gaps of some rows from ``start`` on, and which have missing values; return the number of these.
+
+    All rows take each step of the search before the next one: a processor that guesses where a single search goes on is
+    wrong half of the time.
+    """
+    n = min(TOGETHER, len(X) - start)
+    for i in range(n):
+        has_missing[i] = False
+    for j in range(X.shape[1]):
+        own, begin, left = gap[j], np.uint64(starts[j]), np.uint64(starts[j + 1] - starts[j])
+        for i in range(n):
+            own[i], x[i] = 0, X[start + i, j]
+        while left > np.uint64(1):
+            half = left >> np.uint64(1)
+            left -= half
+            for i in range(n):
+                above = np.uint64(own[i]) + half
+                own[i] = np.int32(above) if values[begin + above] <= x[i] else own[i]
+        for i in range(n):
+            if np.isnan(x[i]):
+                own[i], has_missing[i] = NO_GAP, True
+    n_missing = 0
+    for i in range(n):
+        n_missing += has_missing[i]
+    return n_missing
 
 
 @strict
-def step_of(x, values, begin, end, steps):
+def step_of(x, gap, values, begin, end, steps):
     """Position of ``x`` on a scale of ranks from 0 to ``steps``."""
     x = min(max(x, values[begin]), values[end - 1])
-    k = min(last_not_above(x, values, begin, end), end - 2)
+    k = begin + min(gap, end - begin - 2)
     length, walked = values[k + 1] - values[k], x - values[k]
     if np.isinf(length):
         part = (0.5 * x - 0.5 * values[k]) / (0.5 * values[k + 1] - 0.5 * values[k])
@@ -61,8 +77,11 @@ def step_of(x, values, begin, end, steps):
 
 
 @strict
-def put_hats(X, i, values, starts, n_hats, first, data, indices, n):
-    """Write the hats of a row, in columns from ``first`` on, as entries from ``n`` on; return where they end."""
+def put_hats(X, i, gap, g, values, starts, n_hats, first, data, indices, n):
+    """Write the hats of a row, in columns from ``first`` on, as entries from ``n`` on; return where they end.
+
+    The gaps of its values are in column ``g`` of ``gap``.
+    """
     for j in range(X.shape[1]):
         x, begin, end, column = X[i, j], starts[j], starts[j + 1], first + j * (n_hats + 1)
         if np.isnan(x):
@@ -70,7 +89,7 @@ def put_hats(X, i, values, starts, n_hats, first, data, indices, n):
             n += 1
         elif n_hats > 0 and end - begin > 2:
             steps = min(n_hats, end - begin) - 1
-            t = step_of(x, values, begin, end, steps)
+            t = step_of(x, gap[j, g], values, begin, end, steps)
             left = min(np.int64(t), steps - 1)
             above = min(t - left, 1.0)
             below = 1.0 - above
@@ -95,17 +114,19 @@ def put_nonzeros(X, i, data, indices, n):
 
 
 @strict_entry
-def fill_hats(X, values, starts, n_hats, data, indices, indptr):
+def fill_hats(X, values, starts, n_hats, gap, x, has_missing, data, indices, indptr):
     """Like `hats`, into buffers with two entries per value; return their number."""
     n = 0
-    for i in range(X.shape[0]):
-        n = put_hats(X, i, values, starts, n_hats, 0, data, indices, n)
+    for i in range(len(X)):
+        if i % TOGETHER == 0:
+            fill_gaps(X, i, values, starts, gap, x, has_missing)
+        n = put_hats(X, i, gap, i % TOGETHER, values, starts, n_hats, 0, data, indices, n)
         indptr[i + 1] = n
     return n
 
 
 @strict_entry
-def fill_hats_beside_dense(left, X, values, starts, n_hats, data, indices, indptr):
+def fill_hats_beside_dense(left, X, values, starts, n_hats, gap, x, has_missing, data, indices, indptr):
     """Like `hats_beside` for dense rows, into buffers with room for all numbers and two hats per value.
 
     Return the number of entries.
@@ -113,8 +134,11 @@ def fill_hats_beside_dense(left, X, values, starts, n_hats, data, indices, indpt
     n, n_early = 0, len(left) - len(X)
     for i in range(len(left)):
         n = put_nonzeros(left, i, data, indices, n)
-        if i >= n_early:
-            n = put_hats(X, i - n_early, values, starts, n_hats, left.shape[1], data, indices, n)
+        late = i - n_early
+        if late >= 0:
+            if late % TOGETHER == 0:
+                fill_gaps(X, late, values, starts, gap, x, has_missing)
+            n = put_hats(X, late, gap, late % TOGETHER, values, starts, n_hats, left.shape[1], data, indices, n)
         indptr[i + 1] = n
     return n
 
@@ -151,37 +175,33 @@ def go_down_three(gap, column, cut, n, node):
 
 
 @strict_entry
-def fill_cells(X, values, starts, tree_column, tree_cut, depth, width, first, gap, node, begins, found):
+def fill_cells(X, values, starts, tree_column, tree_cut, depth, width, first, gap, x, has_missing, node, begins, found):
     """Write the cell columns, which start at ``first``, to ``found``, where those of each row begin.
 
     ``gap`` is a buffer for a few rows, which go down one tree together, level by level: its nodes stay in the cache,
     and the processor need not wait for each.
     """
-    n_trees, once = tree_column.shape[0], gap.shape[1]
+    n_trees = tree_column.shape[0]
     hashed = width < 2 * tree_column.shape[1] + 1
-    for start in range(0, len(X), once):
-        n, with_gaps = min(once, len(X) - start), False
-        for i in range(n):
-            for j in range(X.shape[1]):
-                x, begin = X[start + i, j], starts[j]
-                gap[j, i] = NO_GAP if np.isnan(x) else last_not_above(x, values, begin, starts[j + 1]) - begin
-                with_gaps |= np.isnan(x)
+    for start in range(0, len(X), TOGETHER):
+        n = min(TOGETHER, len(X) - start)
+        n_missing = fill_gaps(X, start, values, starts, gap, x, has_missing)
         for t in range(n_trees):
-            if with_gaps:
-                for i in range(n):
-                    node[i] = stop_of(gap[:, i], tree_column, tree_cut, t)
+            left = depth if n_missing < n else 0
+            if left >= 3:
+                go_down_three(gap, tree_column[t], tree_cut[t], n, node)
+                left -= 3
             else:
-                left = depth
-                if depth >= 3:
-                    go_down_three(gap, tree_column[t], tree_cut[t], n, node)
-                    left -= 3
-                else:
-                    node[:n] = 0
-                for _ in range(left):
-                    for i in range(n):
-                        k = np.uint64(node[i])  # unsigned, because signed places may count from the end
-                        right = gap[np.uint64(tree_column[t, k]), i] > tree_cut[t, k]
-                        node[i] = np.uint64(2) * k + np.uint64(1 + right)
+                node[:n] = 0
+            for _ in range(left):
+                for i in range(n):
+                    k = np.uint64(node[i])  # unsigned, because signed places may count from the end
+                    right = gap[np.uint64(tree_column[t, k]), i] > tree_cut[t, k]
+                    node[i] = np.uint64(2) * k + np.uint64(1 + right)
+            if n_missing > 0:
+                for i in range(n):
+                    if has_missing[i]:
+                        node[i] = stop_of(gap[:, i], tree_column, tree_cut, t)
             for i in range(n):
                 k, place = np.int64(node[i]), np.uint64(begins[start + i] + t)
                 found[place] = first + (k * MIX % WORD * width // WORD if hashed else k) + t * width
@@ -472,11 +492,17 @@ def fill_dense_products(X, factors, out):
 # -- entry points, with arrays as views of one type, so that functions are compiled once
 
 
+def room_of_rows(X):
+    """Buffers for rows that are processed together: gaps, values of a column, and whether any is missing."""
+    return np.empty((X.shape[1], TOGETHER), np.int32), np.empty(TOGETHER), np.empty(TOGETHER, np.bool_)
+
+
 def hats(X, knots, n_hats):
     """Like `_numpy_rows.hats`."""
     data, indices = np.empty(2 * X.size), np.empty(2 * X.size, np.int32)
     indptr = np.zeros(len(X) + 1, np.int32)
-    n = fill_hats(constant(X), constant(knots.values), constant(knots.starts), n_hats, data, indices, indptr)
+    given = map(constant, (X, knots.values, knots.starts))
+    n = fill_hats(*given, n_hats, *room_of_rows(X), data, indices, indptr)
     return data[:n], indices[:n], indptr
 
 
@@ -491,7 +517,7 @@ def hats_beside(left, X, knots, n_hats):
     data, indices = np.empty(most), np.empty(most, index_type(most, n_columns + width))
     indptr = np.zeros(n_rows + 1, indices.dtype)
     given = constant(left, np.float64), *map(constant, (X, knots.values, knots.starts))
-    n = fill_hats_beside_dense(*given, n_hats, data, indices, indptr)
+    n = fill_hats_beside_dense(*given, n_hats, *room_of_rows(X), data, indices, indptr)
     return data[:n], indices[:n], indptr
 
 
@@ -508,8 +534,8 @@ def cells_beside(left, X, knots, trees, width):
     else:
         fill_left(*map(constant, (left.data, left.indices, left.indptr)), *filled)
     given = map(constant, (X, knots.values, knots.starts, trees.column, trees.cut))
-    room_of_rows = np.empty((X.shape[1], TOGETHER), np.int32), np.empty(TOGETHER, np.int32)
-    fill_cells(*given, n_nodes.bit_length(), width, n_columns, *room_of_rows, begins, indices)
+    node = np.empty(TOGETHER, np.int32)
+    fill_cells(*given, n_nodes.bit_length(), width, n_columns, *room_of_rows(X), node, begins, indices)
     return data, indices, indptr
 
 
