@@ -8,9 +8,9 @@ Five tables, written to ``--output`` as CSV files:
   most. ``way`` is how far the mixture gets from lines (0) to boosted trees (1), if these are ahead by more than .005.
   ``fit`` is the mixture after `fit`, which finds out how many passes help.
 * ``beyond_lines_log_losses.csv``: the log losses of classifiers on the same rows;
-* ``beyond_lines_times.csv``: microseconds of processor time per row of that pass, including transformers, and of
-  ``fit`` of boosted trees; medians over the splits. Set OMP_NUM_THREADS=1, because waiting threads of boosted trees
-  count, too.
+* ``beyond_lines_times.csv``: microseconds of processor time per row of that pass, in batches of 1,000 rows and including
+  transformers, of the mixture in one call, and of ``fit`` of boosted trees; medians over the splits. Set
+  OMP_NUM_THREADS=1, because waiting threads of boosted trees count, too.
 * ``beyond_lines_maps.csv``: the same scores of regressors after increasing maps of all columns;
 * ``beyond_lines_growth.csv``: microseconds per row to transform and learn Friedman's function, and the memory of the
   pickled pipeline, by rows, columns, trees and depth.
@@ -36,6 +36,7 @@ from .options import load_each
 
 MOST_ROWS = 20_000
 BATCH = 1000
+IN_ONE_CALL = "in one call"  # like "mixed", which scores the same in batches
 FEWEST = 5  # rows of a class to learn; boosted trees need some
 SAME = 0.005  # scores that differ by no more count as equal
 
@@ -66,18 +67,19 @@ def learners(is_regression, seed):
         "curves": make_online_pipeline(OnlineCurves(), line()),
         "cells": make_online_pipeline(OnlineCells(random_state=seed), line()),
         "mixed": mixed(random_state=seed),
+        IN_ONE_CALL: mixed(random_state=seed),
         "fit": mixed(random_state=seed),
         "boosted": boosted(random_state=seed),
     }
 
 
-def learn(learner, X, y, classes, streams=True):
-    """Learn the rows, in batches if the learner can; return microseconds of processor time per row."""
+def learn(learner, X, y, classes, batch=BATCH):
+    """Learn the rows, by `fit` if there is no size of a batch; return microseconds of processor time per row."""
     start = time.process_time()
-    if streams and hasattr(learner, "partial_fit"):
-        for i in range(0, len(y), BATCH):
+    if batch is not None and hasattr(learner, "partial_fit"):
+        for i in range(0, len(y), batch):
             options = {} if classes is None else {"classes": classes}
-            learner.partial_fit(X[i : i + BATCH], y[i : i + BATCH], **options)
+            learner.partial_fit(X[i : i + batch], y[i : i + batch], **options)
     else:
         learner.fit(X, y)
     return (time.process_time() - start) / len(y) * 1e6
@@ -101,8 +103,9 @@ def measure(X, y, is_regression, n_splits):
     found = []
     for seed, X_train, X_test, y_train, y_test in splits(X, y, is_regression, n_splits):
         classes = None if is_regression else np.unique(y_train)
+        batches = {"fit": None, IN_ONE_CALL: len(y_train)}
         for name, learner in learners(is_regression, seed).items():
-            taken = learn(learner, X_train, y_train, classes, name != "fit")
+            taken = learn(learner, X_train, y_train, classes, batches.get(name, BATCH))
             loss = np.nan if is_regression else log_loss(y_test, learner.predict_proba(X_test), labels=classes)
             found.append((name, learner.score(X_test, y_test), loss, taken))
     return pd.DataFrame(found, columns=["learner", "score", "log loss", "us"])
@@ -186,7 +189,7 @@ def main():
     scores, log_losses, times, maps = [], [], [], []
     for name, X, y, is_regression in load_each(sets, options.data_dir):
         table = measure(X, y, is_regression, n_splits)
-        means = table.groupby("learner", sort=False).mean()
+        means = table.groupby("learner", sort=False).mean().drop(IN_ONE_CALL)
         score, loss = means["score"], means["log loss"]
         ahead = score["boosted"] - score["lines"]
         way = (score["mixed"] - score["lines"]) / ahead if ahead > SAME else np.nan

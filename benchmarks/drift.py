@@ -4,11 +4,10 @@
 
 Each row is predicted before it is learnt, in the order of the stream; the first is not counted. Scores are accuracies,
 and R^2 for bikes. With ``--output drift.csv``, log losses go to ``drift_log_losses.csv``, microseconds per row to
-``drift_times.csv``, and the accuracy in each tenth of electricity to ``drift_curve.csv``. Our linear learners learn a
-stream in one call, as `progressive_validation` does: scales and means know the features of a row when it is predicted.
-"row by row" is `predict`, for which they do not, then `partial_fit`. Curves and cells predict 100 rows, then learn
-them; SGD with a constant rate (.01 for bikes) and its scaler do so with 20. All others predict and learn single rows.
-"no change" predicts the last label.
+``drift_times.csv``, and the accuracy in each tenth of electricity to ``drift_curve.csv``. Our learners learn a stream in
+one call, as `progressive_validation` does: scales and means know the features of a row when it is predicted. "row by
+row" is `predict`, for which they do not, then `partial_fit`. SGD with a constant rate (.01 for bikes) and its scaler
+predict 20 rows, then learn them. All others predict and learn single rows. "no change" predicts the last label.
 
 Streams: a concept that flips four times; one that turns slowly; a third of the columns in other units from the middle
 on; electricity and hourly bikes in time order; SEA, Agrawal, a turning hyperplane and moving radial bases from River's
@@ -228,7 +227,10 @@ def scaled_sgd(X, y, classes):
 
 
 def by_batches(model, X, y, classes, batch_size):
-    """Return the same for a model that predicts a batch, then learns it; rows of the first batch are not counted."""
+    """Return the same for a model that predicts a batch, then learns it; rows of the first batch are not counted.
+
+    Mixtures predict each row before they learn it, in one call, whatever the size of batches.
+    """
     scoring = "r2" if classes is None else ["accuracy", "neg_log_loss"]
     options = {} if classes is None else {"classes": classes}
     try:
@@ -313,7 +315,7 @@ def main():
         cells = NAGCellsRegressor if regression else NAGCellsClassifier
         for h in HALF_LIVES_OF_CELLS:
             model = cells(half_life=h, random_state=0)
-            found[f"curves and cells, half_life={h!r}"] = by_batches(model, X, y, classes, 100)
+            found[f"curves and cells, half_life={h!r}"] = by_batches(model, X, y, classes, 1)
         found["scaled SGD, eta0=0.1 (0.01)"] = scaled_sgd(X, y, classes)
         for peer, model in peers(classes, have_river):
             found[peer] = by_single_rows(model, X, y, classes)
