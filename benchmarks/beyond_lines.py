@@ -8,8 +8,8 @@ Five tables, written to ``--output`` as CSV files:
   most. ``way`` is how far the mixture gets from lines (0) to boosted trees (1), if these are ahead by more than .005.
   ``fit`` is the mixture after `fit`, which finds out how many passes help.
 * ``beyond_lines_log_losses.csv``: the log losses of classifiers on the same rows;
-* ``beyond_lines_times.csv``: microseconds of processor time per row of that pass, in batches of 1,000 rows and including
-  transformers, of the mixture in one call, and of ``fit`` of boosted trees; medians over the splits. Set
+* ``beyond_lines_times.csv``: microseconds of processor time per row of that pass, including transformers, in batches of
+  1,000 rows; of the mixture in one call; and of ``fit`` of boosted trees. Medians over the splits. Set
   OMP_NUM_THREADS=1, because waiting threads of boosted trees count, too.
 * ``beyond_lines_maps.csv``: the same scores of regressors after increasing maps of all columns;
 * ``beyond_lines_growth.csv``: microseconds per row to transform and learn Friedman's function, and the memory of the

@@ -4,8 +4,8 @@
 
 Each row is predicted before it is learnt, in the order of the stream; the first is not counted. Scores are accuracies,
 and R^2 for bikes. With ``--output drift.csv``, log losses go to ``drift_log_losses.csv``, microseconds per row to
-``drift_times.csv``, and the accuracy in each tenth of electricity to ``drift_curve.csv``. Our learners learn a stream in
-one call, as `progressive_validation` does: scales and means know the features of a row when it is predicted. "row by
+``drift_times.csv``, and the accuracy in each tenth of electricity to ``drift_curve.csv``. Our learners learn a stream
+in one call, as `progressive_validation` does: scales and means know the features of a row when it is predicted. "row by
 row" is `predict`, for which they do not, then `partial_fit`. SGD with a constant rate (.01 for bikes) and its scaler
 predict 20 rows, then learn them. All others predict and learn single rows. "no change" predicts the last label.
 
