@@ -66,25 +66,28 @@ def grow(n_gaps, length, n_trees, depth, random):
 def _grown_together(n_gaps, length, cuttable, size, n_trees, depth, random):
     """Columns and cuts of the nodes of trees over ``size`` columns each."""
     arrival = random.standard_exponential((n_trees, len(cuttable))) / length[cuttable]  # its rate is the length
-    chosen = cuttable[np.argpartition(arrival, size - 1, axis=1)[:, :size]]
-    whole = n_gaps[chosen][:, None] - 1  # number of cuts per column, of shape (n_trees, 1, size)
-    first, last = np.zeros_like(whole), whole  # gaps of the cells of a level, of shape (n_trees, n_cells, size)
-    columns, cuts = [], []
+    chosen = np.ascontiguousarray(cuttable[np.argpartition(arrival, size - 1, axis=1)[:, :size]].T)
+    whole, own = n_gaps[chosen][..., None] - 1, length[chosen][..., None]  # number of cuts per column, and its length
+    first, last = np.zeros_like(whole), whole  # gaps of the cells of a level, of shape (size, n_trees, n_cells)
+    columns, cuts, trees = [], [], np.arange(n_trees)[:, None]
     for level in range(depth):
-        share = np.add.accumulate((last - first) / whole * length[chosen][:, None], axis=2)
+        share = (last - first) / whole * own
+        for before, up_to in zip(share, share[1:]):  # faster than to accumulate
+            up_to += before
         drawn, place = random.uniform(size=(2, n_trees, 2**level))
-        which = (share <= drawn[..., None] * share[..., -1:]).sum(axis=2, keepdims=True)
-        which = np.minimum(which, size - 1)
-        begin = np.take_along_axis(first, which, axis=2)
-        n_cuts = np.take_along_axis(last, which, axis=2) - begin
-        inner = (n_cuts * (MARGIN + (1 - 2 * MARGIN) * place[..., None])).astype(np.int64)
+        which = np.minimum(np.count_nonzero(share <= drawn * share[-1], axis=0), size - 1)
+        of_each = which, trees, np.arange(2**level)
+        begin = first[of_each]
+        n_cuts = last[of_each] - begin
+        inner = (n_cuts * (MARGIN + (1 - 2 * MARGIN) * place)).astype(np.int64)
         is_whole = n_cuts == 0  # then all columns of the cell are
         at = begin + np.where(is_whole, 0, np.minimum(inner, n_cuts - 1))
-        columns.append(np.take_along_axis(np.broadcast_to(chosen[:, None], share.shape), which, axis=2)[..., 0])
-        cuts.append(np.where(is_whole, NO_CUT, at)[..., 0])
-        first, last = np.repeat(first, 2, axis=1), np.repeat(last, 2, axis=1)
-        np.put_along_axis(last[:, ::2], which, at, axis=2)
-        np.put_along_axis(first[:, 1::2], which, at + ~is_whole, axis=2)
+        columns.append(chosen[which, trees])
+        cuts.append(np.where(is_whole, NO_CUT, at))
+        if level < depth - 1:
+            first, last = np.repeat(first, 2, axis=2), np.repeat(last, 2, axis=2)
+            last[:, :, ::2][of_each] = at
+            first[:, :, 1::2][of_each] = at + ~is_whole
     return np.concatenate(columns, axis=1), np.concatenate(cuts, axis=1)
 
 
@@ -95,19 +98,21 @@ def explained(trees, rows, weight):
     (n_trees, n_cells), are shares of the rows; a node is the cell of rows that stop there. ``weight``, of shape
     (n_functions, n_trees, n_cells), is between -1 and 1. The result has columns up to the last one cut.
     """
-    n_nodes = trees.column.shape[1]
-    below, total = rows.copy(), weight * rows  # of a node and all below it
-    found = np.zeros((len(weight), int(trees.column.max(initial=0)) + 1))
-    for k in range(n_nodes - 1, -1, -1):
-        left, right = 2 * k + 1, 2 * k + 2
-        apart = total[:, :, left] / positive(below[:, left]) - total[:, :, right] / positive(below[:, right])
-        both = below[:, left] + below[:, right]
-        gain = below[:, left] * (below[:, right] / positive(both)) * apart**2
-        for own, gains in zip(found, gain):
-            np.add.at(own, trees.column[:, k], np.where(trees.cut[:, k] == NO_CUT, 0.0, gains))
-        below[:, k] += both
-        total[:, :, k] += total[:, :, left] + total[:, :, right]
-    return found
+    column, cut = trees.column.T, trees.cut.T
+    below, total = rows.T.copy(), (weight * rows).transpose(0, 2, 1).copy()  # of a node and all below it
+    gain = np.empty((len(weight), *column.shape))
+    for level in reversed(range(len(column).bit_length())):
+        first = 2**level - 1
+        nodes = slice(first, 2 * first + 1)
+        left, right = slice(2 * first + 1, 4 * first + 2, 2), slice(2 * first + 2, 4 * first + 3, 2)
+        apart = total[:, left] / positive(below[left]) - total[:, right] / positive(below[right])
+        both = below[left] + below[right]
+        gain[:, nodes] = below[left] * (below[right] / positive(both)) * apart**2
+        below[nodes] += both
+        total[:, nodes] += total[:, left] + total[:, right]
+    gain[:, cut == NO_CUT] = 0.0
+    places = column[::-1].ravel()
+    return np.array([np.bincount(places, own[::-1].ravel()) for own in gain])
 
 
 def mean_effects(trees, rows, weight, columns, gap):
