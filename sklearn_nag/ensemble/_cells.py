@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import clone
 
 from .. import kernels
 from .._decorators import share
@@ -207,7 +206,7 @@ class _LinesCurvesCells(ToldNumbers):
             ("curves", OnlineCurves(**ranks, n_knots=self.n_knots), learner),
             (_CELLS, OnlineCells(**ranks, **trees), self._learner(of_cells)),
         ]
-        return [(name, make_online_pipeline(step, clone(own))) for name, step, own in parts if own is not None]
+        return [(name, make_online_pipeline(step, own)) for name, step, own in parts if own is not None]
 
     def _exact(self):
         """A learner whose weights minimise the loss of all rows so far; None if there is none."""

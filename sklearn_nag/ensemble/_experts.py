@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 from functools import cache
 
 import numpy as np
@@ -146,6 +147,13 @@ class Expert(StreamPipeline):
         return _is_own(type(self.learner), OnlineLinear) and all(
             _is_own(type(step), OfNumbers) for _, step in self.transformers
         )
+
+    @property
+    def takes_weights(self):
+        """Whether the learner takes row weights, as all of this package do."""
+        if _is_own(type(self.learner), OnlineLinear):
+            return True
+        return "sample_weight" in inspect.signature(self.learner.partial_fit).parameters
 
     def saying(self):
         """A ``with`` block whose errors name the expert."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import itertools
 from numbers import Integral
 from typing import Any, Self
@@ -229,7 +228,7 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
         weight = check_weights(sample_weight, count_rows(X))
         if weight is not None:
             for expert in self._experts:
-                if "sample_weight" not in inspect.signature(expert.learner.partial_fit).parameters:
+                if not expert.takes_weights:
                     raise ValueError(f"sample_weight cannot be used: {expert.name!r}, one of estimators, takes none.")
         return X, y, weight
 
@@ -354,15 +353,18 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
         losses = np.ascontiguousarray(self._weighted_loss(advice, y, c).transpose(1, 2, 0))
         with np.errstate(over="ignore"):  # if they differ only by rounding, last digits would decide
             are_near = np.abs(advice - advice[:1]) <= rounding
-        are_one = are_near.reshape(*advice.shape[:2], self._n_groups, -1).all(axis=-1)
-        advice = np.where(are_one, advice[:1], advice)
+        played, some_are_near = losses, are_near[1:].any()
+        if some_are_near:
+            are_one = are_near.reshape(*advice.shape[:2], self._n_groups, -1).all(axis=-1)
+            advice = np.where(are_one, advice[:1], advice)
+            played = np.where(are_one.transpose(1, 2, 0), losses[..., :1], losses)
         kept = 0.5 ** (c / self._half_life_of_losses)
-        played = np.where(are_one.transpose(1, 2, 0), losses[..., :1], losses)
         if self._blend is not None:
             against = np.ascontiguousarray(self._against(advice, y).transpose(1, 2, 0))
             blended = kernels.blend(self._blend, against, self._begun_with["loss"], c, kept)
             of_blend = self._weighted_loss(self._mixed(blended.transpose(2, 0, 1), advice), y, c)
-            of_blend = np.where(are_one.all(axis=0), losses[..., 0], of_blend)
+            if some_are_near:
+                of_blend = np.where(are_one.all(axis=0), losses[..., 0], of_blend)
             played = np.concatenate([played, of_blend[..., None]], axis=-1)
         with np.errstate(over="ignore"):
             t = np.add.accumulate(np.concatenate([[self._t], c]))

@@ -30,7 +30,7 @@ _NOT_REAL = "give real and imaginary parts as columns of their own."
 _WITHOUT_ORDER = Iterator, Mapping, MappingView, Set  # whose entries have no positions
 LARGEST_WEIGHT = 1e100  # of a row; squares of weights and their sums stay in range
 _FEW = 64  # labels times classes, up to which searching lists is faster than arrays
-_FEW_LABELS = 20  # more of them may be so many classes that scikit-learn warns
+_FEW_LABELS = 20  # of more, scikit-learn warns if over half are different
 _CHUNK = 2**16  # labels looked up at a time, to save memory
 
 
@@ -571,7 +571,8 @@ def is_missing(value: Any) -> bool:
 
 def check_labels(y):
     """Return the labels ``y``; raise unless they can be classes."""
-    if y.ndim == 1 and 0 < len(y) <= _FEW_LABELS and y.dtype.kind in "biuU":
+    are_plain = y.ndim == 1 and len(y) and y.dtype.kind in "biuU"
+    if are_plain and (len(y) <= _FEW_LABELS or 2 * len(np.unique(y)) <= len(y)):
         return y
     if isinstance(next(iter(np.ravel(y)[:1]), None), bytes):  # scikit-learn before 1.7 only warns of these
         raise ValueError("y has labels of bytes, which are not supported: decode them.")
@@ -592,6 +593,9 @@ def classes_of(y):
 def named_classes(classes):
     """The given classes, sorted; raise if they cannot be classes."""
     labels = np.asarray(given := as_numpy(classes, "classes"))
+    are_numbers = labels.ndim == 1 and labels.size and labels.dtype.kind in "biu" and labels.dtype.isnative
+    if are_numbers and (labels[1:] > labels[:-1]).all():
+        return labels.copy()  # because unique_labels is slow to find that all is well
     if labels.dtype.kind == "U":  # because NumPy turns numbers beside words into words
         labels = np.asarray(given, dtype=object)
     try:

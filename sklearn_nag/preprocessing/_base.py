@@ -391,24 +391,24 @@ def dense(rows, columns):
 def filled(rows, columns, values, stand_ins):
     """Rows, dense or CSR, with missing values of some ``columns``, given by place, replaced.
 
-    ``values`` are these columns, dense; ``stand_ins`` has an entry per row with missing values. ``rows`` do not change,
-    and are returned if nothing is missing.
+    ``values`` are these columns, dense; ``stand_ins`` broadcast with them. ``rows`` do not change, and are returned if
+    nothing is missing.
     """
-    with_gaps = np.isnan(values).any(axis=1)
-    if not with_gaps.any():
+    is_missing = np.isnan(values)
+    if not is_missing.any():
         return rows
-    row_of, stand_ins = np.cumsum(with_gaps) - 1, np.asarray(stand_ins)  # place among the rows with gaps
+    stand_ins = np.broadcast_to(stand_ins, values.shape)
     if not sparse.issparse(rows):
         changed = rows.copy()
-        row, column = np.nonzero(np.isnan(values))
-        changed[row, columns[column]] = stand_ins[row_of[row], column]
+        row, column = np.nonzero(is_missing)
+        changed[row, columns[column]] = stand_ins[row, column]
         return changed
     place = np.full(rows.shape[1], -1)
     place[columns] = np.arange(len(columns))
     missing = np.flatnonzero(np.isnan(rows.data) & (place[rows.indices] >= 0))
     row = np.searchsorted(rows.indptr, missing, side="right") - 1
     data = rows.data.copy()
-    data[missing] = stand_ins[row_of[row], place[rows.indices[missing]]]
+    data[missing] = stand_ins[row, place[rows.indices[missing]]]
     return sparse.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
 
 

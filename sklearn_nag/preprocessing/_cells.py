@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from numbers import Integral
 from typing import Any, Literal, NamedTuple
 
@@ -72,7 +73,7 @@ def _grown_together(n_gaps, length, cuttable, size, n_trees, depth, random):
     columns, cuts, trees = [], [], np.arange(n_trees)[:, None]
     for level in range(depth):
         share = (last - first) / whole * own
-        for before, up_to in zip(share, share[1:]):  # faster than to accumulate
+        for before, up_to in pairwise(share):  # faster than to accumulate
             up_to += before
         drawn, place = random.uniform(size=(2, n_trees, 2**level))
         which = np.minimum(np.count_nonzero(share <= drawn * share[-1], axis=0), size - 1)

@@ -171,14 +171,16 @@ class KnotTransformer(OfNumbers):
         if not transform:
             return seen, None
         n_early = min(rows.shape[0], self.first_rows - 1 - waited)  # of these rows, before the knots
-        with_gaps = np.flatnonzero(np.isnan(values).any(axis=1))
-        stand_ins = [middles(first[: waited + i + 1]) if i < n_early else seen.knots.middles for i in with_gaps]
+        stand_ins = np.empty_like(values)
+        for i in np.flatnonzero(np.isnan(values[:n_early]).any(axis=1)):
+            stand_ins[i] = middles(first[: waited + i + 1])
+        if seen.knots is not None:
+            stand_ins[n_early:] = seen.knots.middles
         return seen, self._columns_out(seen, rows, values, stand_ins, n_early)
 
     def _transform_rows(self, state, rows):
         values = dense(rows, state.columns)
-        stand_in = middles(state.first) if state.knots is None else state.knots.middles
-        stand_ins = [stand_in] * int(np.isnan(values).any(axis=1).sum())
+        stand_ins = middles(state.first) if state.knots is None else state.knots.middles
         return self._columns_out(state, rows, values, stand_ins, len(values) if state.knots is None else 0)
 
     def _columns_out(self, seen, rows, values, stand_ins, n_early):

@@ -135,7 +135,7 @@ class OnlineProducts(OfNumbers):
     def _columns_out(self, state, rows, values, whole, means, sizes):
         """Output rows; ``whole`` are the multiplied ``values`` without gaps."""
         n_features = rows.shape[1]
-        rows = filled(rows, state.columns, values, whole[np.isnan(values).any(axis=1)])
+        rows = filled(rows, state.columns, values, whole)
         width = n_features + self._width(state)
         if sparse.issparse(rows) and width > NARROW:
             return joined([rows, self._beside(state, whole, means, sizes)])
