@@ -123,7 +123,7 @@ class OnlineProducts(OfNumbers):
         known, whole, means = _followed(state.known, values)
         spread, _, sizes = _followed(state.spread, np.abs(_less(values, means)))
         learnt = state._replace(known=known, spread=spread)
-        if self._begun_with["products"] and not self._begun_with["bounded"]:
+        if self._begun_with["products"] and not self._begun_with["bounded"] and not state.unit.all():
             learnt = learnt._replace(unit=_units(state.unit, _less(whole, means)))
         return learnt, self._columns_out(learnt, rows, values, whole, means, sizes) if transform else None
 
@@ -237,8 +237,6 @@ def _units(unit, deviations):
 
     So shards that see a column deviate only after parting mostly have one unit, too, and can be merged.
     """
-    if unit.all():
-        return unit
     first = deviations[np.argmax(deviations != 0.0, axis=0), np.arange(deviations.shape[1])]
     power = (np.frexp(first)[1] - 1 + STEP // 2) // STEP * STEP
     found = np.ldexp(1.0, np.clip(power, -MOST_POWER, MOST_POWER))
