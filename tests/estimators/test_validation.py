@@ -16,6 +16,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_diabetes, load_wine
 from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
+from sklearn.utils.multiclass import check_classification_targets
 
 from sklearn_nag import (
     FTRLClassifier,
@@ -32,7 +33,7 @@ from sklearn_nag import (
 )
 from sklearn_nag.constraints import L2Ball
 from sklearn_nag.estimators._nag import ETA0S, say_alpha_has_no_effect
-from sklearn_nag.estimators._validation import check_finite, class_codes, named_classes
+from sklearn_nag.estimators._validation import check_finite, check_labels, class_codes, named_classes
 from sklearn_nag.model_selection import NAGRegressorCV, progressive_validation
 from sklearn_nag.preprocessing import OnlineImputer
 from sklearn_nag.streams import fit_stream
@@ -901,12 +902,30 @@ def test_classes_of_two_kinds_are_refused(classes):
         ([np.True_, False], np.array([False, True])),
         ([1, 2.0], np.array([1.0, 2.0])),
         (range(2), np.array([0, 1])),
+        ([2, 0, 2], np.array([0, 2])),
+        (np.array([0, 2], ">i4"), np.array([0, 2], np.int32)),
+        (np.array([0, 2**63], np.uint64), np.array([0, 2**63], np.uint64)),
     ],
 )
 def test_classes_of_one_kind(classes, found):
     got = named_classes(classes)
     assert_array_equal(got, found)
     assert got.dtype == found.dtype
+    assert not np.shares_memory(got, np.asarray(classes))
+
+
+@pytest.mark.parametrize("kind", [int, str])
+@pytest.mark.parametrize("n", [20, 21, 22, 23, 60])
+def test_so_many_different_labels_as_scikit_learn_warns_of(n, kind):
+    for n_different in (n // 2, n // 2 + 1, n // 2 + 2, n):
+        labels = np.resize(np.arange(n_different), n).astype(kind)
+        told = []
+        for check in (check_classification_targets, check_labels):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                check(labels)
+            told.append([str(warning.message) for warning in caught])
+        assert told[0] == told[1], (n_different, told)
 
 
 def test_models_of_other_targets_are_told_apart():
