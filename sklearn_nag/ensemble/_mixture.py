@@ -388,8 +388,8 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
         """Sum of advice, of shape (n_experts, n_rows, n), by weights that broadcast with it."""
         total = np.zeros(advice.shape[1:])
         with np.errstate(over="ignore"):  # shares add up to 1, except for rounding
-            for part in weights * advice:
-                total += part
+            for weight, given in zip(weights, advice):
+                total += weight * given
         return between(total, -LARGEST, LARGEST)
 
     def _what_came(self, y):
