@@ -180,8 +180,10 @@ class KnotTransformer(OfNumbers):
 
     def _transform_rows(self, state, rows):
         values = dense(rows, state.columns)
-        stand_ins = middles(state.first) if state.knots is None else state.knots.middles
-        return self._columns_out(state, rows, values, stand_ins, len(values) if state.knots is None else 0)
+        if state.knots is not None:
+            return self._columns_out(state, rows, values, state.knots.middles, 0)
+        stand_ins = middles(state.first) if np.isnan(values).any() else 0.0  # only as needed, because it takes long
+        return self._columns_out(state, rows, values, stand_ins, len(values))
 
     def _columns_out(self, seen, rows, values, stand_ins, n_early):
         """Output rows; early ones get no added columns.
