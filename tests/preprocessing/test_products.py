@@ -75,6 +75,16 @@ def test_rows_deviate_from_the_means_up_to_them(kernel, bounded, rng):
         assert filled.tobytes() == np.ascontiguousarray(OnlineProducts().learn_transform(X)[:, :4]).tobytes()
 
 
+def test_a_column_that_deviates_later_than_others_gets_its_unit_then(rng):
+    X = rng.normal(size=(8, 2))
+    X[:4, 1], X[4:, 1] = 0.0, 1e60 * X[4:, 1]
+    products = OnlineProducts().partial_fit(X[:4])
+    assert products._state.unit.tolist() == [1.0, 0.0]
+    products.partial_fit(X[4:])
+    assert products._state.unit.tolist() == [1.0, 2.0**192]
+    assert np.array_equal(products.transform(X), OnlineProducts().fit(X).transform(X))
+
+
 def test_names_are_those_of_the_products():
     X = np.arange(12.0).reshape(4, 3)
     ours, theirs = OnlineProducts().fit(X), PolynomialFeatures(2, include_bias=False).fit(X)
