@@ -337,7 +337,7 @@ class OnlineCells(KnotTransformer):
         trees = grow(np.diff(knots.starts), length, self.n_trees, self.depth, random)
         own = parameter_names(type(self))
         vars(self).update({name: value for name, value in vars(transformer).items() if name not in own})
-        self._begun_with = {**self._begun_with, "depth": self.depth}
+        self._begun_with = {**self._begun_with, "depth": self.depth, "random_state": self.random_state}
         self._state = seen._replace(knots=knots, made=trees)
 
     def _merge_states(self, states):

@@ -166,6 +166,14 @@ def test_a_second_generation_joins_and_cuts_what_matters(rng):
     assert model.expert_losses_[-1] < model.expert_losses_[-2]
 
 
+def test_generations_join_with_a_random_state_that_is_an_object():
+    model = NAGCellsRegressor(**{**SMALL, "random_state": np.random.RandomState(0)})
+    for start in range(0, 600, 150):
+        model.partial_fit(X[start : start + 150], Y[start : start + 150])
+    assert len(model._generations()) > 1
+    pickle.loads(pickle.dumps(model)).partial_fit(X, Y)
+
+
 def test_no_second_generation_joins_where_there_is_nothing_to_cut():
     for model, rows, y in (
         (NAGCellsRegressor(**SMALL), np.ones((200, 3)), np.ones(200)),
