@@ -790,35 +790,39 @@ learn_dense, learn_sparse = bind(
 class Bench:
     """Working arrays of a model, and the arguments of compiled code made of them and of the rule.
 
-    A small model keeps its bench for dense rows, because single rows come faster than one is made. ``tables`` come from
-    `workspace`.
+    A model keeps a small bench, because single rows come faster than one is made. For dense rows, it has a `workspace`;
+    for sparse ones, each call makes its own.
     """
 
-    def __init__(self, state, loss, tables):
+    def __init__(self, state, loss, by_row):
         rule, columns = state.rule, state.columns
-        self.made_of, self.is_whole = parts_of(state, loss), False
-        self.rule, self.tables = rule, tables
-        self.own = columns_of(state, tables[0]) if len(tables) == 1 else None  # for dense rows
+        self.made_of, self.is_whole = parts_of(state, loss, by_row), False
+        self.rule, self.n_scratch = rule, len(scratch_rows(rule))
+        self.tables = None if by_row else workspace(state, self.n_scratch, None)
+        self.own = None if by_row else columns_of(state, self.tables[0])
         self.clock = in_own_lines(np.zeros(RATE + 1))
         self.losses, self.target = in_own_lines(state.loss), in_own_lines(state.targets.table)
         self.before = new_heads(state)
         self.heads = in_own_lines(self.before)
         self.importance_aware = rule.importance_aware and loss.move is not None
         shaped, eta, fading, self.sparse, *self.dense_by_rare = compiled(
-            rule, type(loss), columns.shared, columns.per_head, len(tables) > 1
+            rule, type(loss), columns.shared, columns.per_head, by_row
         )
         model = Model(eta, state.gradient_lift, compiled_loss(loss), self.target, compiled_constraint(state), fading)
         if self.own is not None:  # the loop for sparse rows takes named tuples
             shaped, model = plain(shaped), plain(model)
-        self.model = (*tables, *shaped, self.heads, self.clock, model)
+        self.model = (*shaped, self.heads, self.clock, model)
         self.player = Player(state, loss, self.losses, self.target, self.heads)
 
-    def serves(self, state, loss):
-        """Whether its parts are still those of a model and loss, and its last call went well."""
-        return self.is_whole and all(map(operator.is_, self.made_of, parts_of(state, loss)))
+    def serves(self, *parts):
+        """Whether these are the `parts_of` which it is made, and its last call went well."""
+        return self.is_whole and all(map(operator.is_, self.made_of, parts))
 
-    def lay_out(self, state, of_rows):
-        """Copy what rows change; their losses will go to ``of_rows``, if given."""
+    def lay_out(self, state, indptr, of_rows):
+        """Copy what rows change, CSR rows with ``indptr``; return the `workspace`.
+
+        Losses of rows will go to ``of_rows``, if given.
+        """
         if self.is_whole and self.own is not None:  # a new bench has them already
             self.own.table[:] = state.columns.table
         self.is_whole = False
@@ -828,11 +832,12 @@ class Bench:
         if state.rule.target_unit:
             self.heads[UNIT, : state.rule.n_heads] = state.unit()
         self.player.begin(state, of_rows)
+        return self.tables or workspace(state, self.n_scratch, indptr)
 
-    def take_over(self, state, ok):
-        """Give the model what was learnt; return whether its numbers are in range."""
+    def take_over(self, state, tables, ok):
+        """Give the model what was learnt on ``tables``; return whether its numbers are in range."""
         if ok:
-            put_back(state, self.tables)
+            put_back(state, tables)
         state.loss[:], state.targets.table[:] = self.losses, self.target
         clock = self.clock.tolist()
         state.t, _, state.N, state.shrinkage, state.averaged, state.age, state.faded, *units = clock[: UNITS.stop]
@@ -847,22 +852,23 @@ class Bench:
         return self.dense_by_rare[has_rare(self.rule, self.own)](*args)
 
 
-def parts_of(state, loss):
-    """The objects that a `Bench` is made of."""
+def parts_of(state, loss, by_row):
+    """The objects that a `Bench` is made of, and whether it is for CSR rows."""
     return (
-        state.rule, loss, state.columns, state.targets, state.mixture, state.trust, state.due, state.gradient_lift,
+        by_row, state.rule, loss, state.columns, state.targets, state.mixture, state.trust, state.due,
+        state.gradient_lift,
     )  # fmt: skip
 
 
 _benches = Beside()  # by model
 
 
-def bench_of(state, loss, indptr):
-    """`Bench` for dense rows or, with ``indptr``, CSR rows; a new one unless the last still serves."""
-    bench = _benches.get(state) if indptr is None else None
-    if bench is None or not bench.serves(state, loss):
-        bench = Bench(state, loss, workspace(state, len(scratch_rows(state.rule)), indptr))
-        if indptr is None and bench.tables[0].size <= SMALL:
+def bench_of(state, loss, by_row):
+    """`Bench` for dense rows or, ``by_row``, CSR rows; a new one unless the last still serves."""
+    bench = _benches.get(state)
+    if bench is None or not bench.serves(*parts_of(state, loss, by_row)):
+        bench = Bench(state, loss, by_row)
+        if (bench.heads if by_row else bench.tables[0]).size <= SMALL:
             _benches[state] = bench
     return bench
 
@@ -872,14 +878,14 @@ def learn_rows(state, loss, X, y, sample_weight, order, predictions, losses=None
     rule = state.rule
     by_row = not isinstance(X, np.ndarray) and rule.lazy
     state.columns.arrange("F" if by_row else "C")
-    bench = bench_of(state, loss, X.indptr if by_row else None)
-    bench.lay_out(state, losses)
+    bench = bench_of(state, loss, by_row)
+    tables = bench.lay_out(state, X.indptr if by_row else None, losses)
     ok = run(
-        bench.sparse if by_row else None, bench.learn_dense, X, y, sample_weight, order, bench.model, predictions,
-        row_cost=entries_of_row(X) * rule.n_heads, player=bench.player,
-        prepare=NagPreparation(state, bench.tables, bench.clock, bench.heads, bench.importance_aware),
+        bench.sparse if by_row else None, bench.learn_dense, X, y, sample_weight, order, (*tables, *bench.model),
+        predictions, row_cost=entries_of_row(X) * rule.n_heads, player=bench.player,
+        prepare=NagPreparation(state, tables, bench.clock, bench.heads, bench.importance_aware),
     )  # fmt: skip
-    if not bench.take_over(state, ok):
+    if not bench.take_over(state, tables, ok):
         raise Diverged
 
 

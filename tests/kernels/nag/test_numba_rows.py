@@ -317,7 +317,7 @@ def test_what_a_model_is_learnt_on_is_kept_while_it_serves(rng):
         kernels.learn(state, loss, X[:5], y[:5])
         bench = _benches[state]
         kernels.learn(state, loss, X[5:10], y[5:10])
-        assert _benches[state] is bench is bench_of(state, loss, None)
+        assert _benches[state] is bench is bench_of(state, loss, False)
         copy = state.copy()
         assert copy not in _benches
         undo = state.undo()
