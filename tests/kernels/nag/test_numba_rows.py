@@ -307,28 +307,45 @@ def test_products_that_leave_the_range_in_another_order(kernel, X, y, options):
 
 @needs_numba
 @pytest.mark.any_rule
-def test_what_a_model_is_learnt_on_is_kept_while_it_serves(rng):
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_what_a_model_is_learnt_on_is_kept_while_it_serves(rng, container):
     from sklearn_nag.kernels.nag.numba_rows import _benches, bench_of
 
     X, y = make_data(rng)
+    X[:5, 2:] = 0.0  # so that the longest row comes later
     loss = losses.REGRESSION["squared_error"]()
     with config_context(kernel="numba"):
         state = make_state(6)
-        kernels.learn(state, loss, X[:5], y[:5])
+        kernels.learn(state, loss, container(X[:5]), y[:5])
         bench = _benches[state]
-        kernels.learn(state, loss, X[5:10], y[5:10])
-        assert _benches[state] is bench is bench_of(state, loss, False)
+        kernels.learn(state, loss, container(X[5:10]), y[5:10])
+        assert _benches[state] is bench is bench_of(state, loss, container is not np.asarray)
         copy = state.copy()
         assert copy not in _benches
         undo = state.undo()
         with pytest.raises(kernels.Diverged):
-            kernels.learn(state, loss, np.full((5, 6), np.nan), y[:5])
+            kernels.learn(state, loss, container(np.full((5, 6), np.nan)), y[:5])
         undo.restore()
         for model in (state, copy):
-            kernels.learn(model, loss, X[10:], y[10:])
+            kernels.learn(model, loss, container(X[10:]), y[10:])
     assert np.array_equal(flat(state), flat(copy))
     assert _benches[state] is not bench
     assert _benches[copy] is not _benches[state]
+
+
+@needs_numba
+@pytest.mark.any_rule
+def test_what_a_model_is_learnt_on_is_for_dense_rows_or_for_sparse_ones(rng):
+    X, y = make_data(rng)
+    loss = losses.REGRESSION["squared_error"]()
+    with config_context(kernel="numba"):
+        state, others = make_state(6), make_state(6)
+        for i, row in enumerate(X):
+            container = sparse.csr_array if i % 4 > 1 else np.asarray
+            kernels.learn(state, loss, container(row[None]), y[i : i + 1])
+            others = others.copy()  # for which nothing has been kept
+            kernels.learn(others, loss, container(row[None]), y[i : i + 1])
+    assert np.array_equal(flat(state), flat(others))
 
 
 @needs_numba
