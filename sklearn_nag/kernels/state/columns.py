@@ -328,11 +328,14 @@ class Columns:
 
     def _into_plain(self, columns, rare):
         """Remove units from ``columns``, some of these; ``rare`` marks those with units."""
-        averaged = columns.kept("past") is not None
-        moved = np.where(rare, columns.kept("weight") * self.units[IN_PAST], 0.0) if averaged else 0.0
-        columns.table *= np.where(rare, self._unit_of_each_row(), 1.0)
-        if averaged:
-            columns.kept("past")[:] += moved
+        others, units = np.flatnonzero(~rare), self._unit_of_each_row()
+        past, moved = columns.kept("past"), columns.kept("weight") * self.units[IN_PAST]
+        in_units = columns.table[np.argmax(units != 1.0) :]  # rows before these have no units
+        as_they_are = in_units[:, others]
+        in_units *= units[-len(in_units) :]
+        in_units[:, others], moved[:, others] = as_they_are, 0.0
+        if past is not None:
+            past += moved
         if columns.kept("G") is not None:
             np.maximum(columns.kept("G"), TINY, out=columns.kept("G"))
 

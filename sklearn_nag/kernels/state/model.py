@@ -442,27 +442,33 @@ class LinearState:
         """Scale of each column, lifted."""
         return self.columns.size(self.rule, self.t)
 
-    def mean_from_origin(self):
-        """Running mean of each column, lifted, relative to the origin if there is one; else 0."""
+    def mean_from_origin(self, places=slice(None)):
+        """Running mean of each column, or of those at some places, lifted, from the origin if there is one; else 0."""
         columns = self.columns
         if not self.rule.centred:
-            return np.zeros(columns.lift.size)
-        mean = columns.sum / max(self.t, TINY)
-        return mean if columns.frequent is None else np.where(columns.frequent, mean, -columns.origin)
+            return np.zeros(columns.lift.size)[places]
+        mean = columns.sum[places] / max(self.t, TINY)
+        return mean if columns.frequent is None else np.where(columns.frequent[places], mean, -columns.origin[places])
 
-    def lifted_mean(self):
-        """Running mean of each column, lifted; 0 if it is not learnt."""
-        mean = self.mean_from_origin()
-        return mean if self.columns.origin is None else self.columns.origin + mean
+    def lifted_mean(self, places=slice(None)):
+        """Running mean of each column, or of those at some places, lifted; 0 if it is not learnt."""
+        mean, origin = self.mean_from_origin(places), self.columns.origin
+        return mean if origin is None else origin[places] + mean
 
     def mean(self):
         """Running mean of each column; 0 if the rule is not centred."""
         with np.errstate(over="ignore"):
             return np.clip(self.lifted_mean() / self.columns.lift, -LARGEST, LARGEST)  # rounding may exceed this
 
-    def means_in_scales(self, size):
-        """Running mean of each column over its scale, ``size``."""
-        return self.lifted_mean() / positive(size)
+    def means_in_scales(self, size, places=slice(None)):
+        """Running mean of each column, or of those at some places, over its scale, ``size``."""
+        return self.lifted_mean(places) / positive(size[places])
+
+    def centred_places(self):
+        """Places of the features whose mean is learnt; those of all others are 0."""
+        if not self.rule.selective:
+            return slice(0, self.n_features if self.rule.centred else 0)
+        return np.flatnonzero(self.columns.frequent > 0)
 
     def far(self, distance=FARTHEST):
         """Whether each column's mean is ``distance`` scales or more from 0, so weights in raw units lose digits."""
@@ -566,15 +572,13 @@ class LinearState:
             if rule.target_unit:
                 for origin in (self.targets.origin, self.target_mean()):
                     intercept = intercept + self.of_played(origin)
-            distance = self.means_in_scales(size)
-            if rule.centred:
-                centred = slice(0, n_features) if not rule.selective else self.columns.frequent.nonzero()[0]
-                shifts = (u * distance)[:, centred]
-                intercept = intercept - np.add.reduce(shifts, axis=1)
-            intercept = intercept / self.targets.lift
+            centred = self.centred_places()
+            shifted, distance = u[:, centred], self.means_in_scales(size, centred)
+            intercept = (intercept - np.add.reduce(shifted * distance, axis=1)) / self.targets.lift
             sizes = np.abs(coef)
             largest, last = np.maximum.reduce(sizes, axis=None, initial=1.0), np.maximum.reduce(np.abs(intercept))
-            exact = largest <= LARGEST and last <= LARGEST and _are_normal(sizes, u) and _are_near(distance, scale, u)
+            exact = largest <= LARGEST and last <= LARGEST and _are_normal(sizes, u) and _are_near(distance, shifted)
+            exact = exact and (divisor is scale or np.count_nonzero(u[:, scale == 0.0]) == 0)
             reach = max(float((LARGEST - last) / (2 * FEW) / largest), TINY) if exact else 0.0
         if not reach:
             coef, intercept = (np.nan_to_num(np.clip(a, -LARGEST, LARGEST)) for a in (coef, intercept))
@@ -595,11 +599,10 @@ def _are_normal(sizes, u):
     return bool(((sizes >= TINY) | (u[:, : sizes.shape[1]] == 0)).all())
 
 
-def _are_near(distance, scale, u):
-    """Whether the means of all columns with a weight are so near 0, in scales, that no digits are lost."""
-    if np.maximum.reduce(np.abs(distance), initial=0.0) < FARTHEST and np.count_nonzero(scale) == scale.size:
-        return True
-    return bool(((np.abs(distance) < FARTHEST) & (scale > 0) | ~(u != 0).any(axis=0)).all())
+def _are_near(distance, u):
+    """Whether the means of all columns with a weight in ``u`` are so near 0, in scales, that no digits are lost."""
+    near = np.abs(distance) < FARTHEST
+    return bool((near | ~(u != 0).any(axis=0)).all()) if np.count_nonzero(near) < near.size else True
 
 
 def sparse_weights_of(state, features):
