@@ -383,7 +383,8 @@ class State(JudgedState):
             u = np.clip(u, *ends)
             behind = None if average is None else u - average
         if by_average:
-            u = u - (1.0 - self.share_of_latest())[:, None] * behind
+            behind *= (1.0 - self.share_of_latest())[:, None]
+            u = u - behind
         if not rule.adaptive:
             u = u / positive(self.size())
         if rule.n_played == rule.n_heads:

@@ -109,8 +109,8 @@ def renumbered(places, n):
     found = distinct(places, n)
     if len(places) < n // 64:
         return found, np.searchsorted(found, places)
-    number = np.empty(n, dtype=np.intp)
-    number[found] = np.arange(len(found))
+    number = np.empty(n, dtype=np.int32 if n < 2**31 else np.int64)
+    number[found] = np.arange(len(found), dtype=number.dtype)
     return found, number[places]
 
 
@@ -485,7 +485,8 @@ class Columns:
             rows = np.where(self.frequent, t, self.tally)
             divisor = positive(rows)
             root = np.sqrt(divisor)
-            size = np.sqrt(self.squares / (root * np.sqrt(root)))
+            root *= np.sqrt(root)
+            size = np.sqrt(self.squares / root)
             # Tallies may fade to 0 before squares do: a column whose rows are forgotten is like one without rows.
             return size if divisor is rows else np.where(rows > 0, size, 0.0)
         return self.lift
