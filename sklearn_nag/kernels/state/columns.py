@@ -16,6 +16,7 @@ from .memory import LINE, array_in_lines, begins_in_line, can_be_written, check_
 
 APART = (*(field.name for field in INPUTS if field.seldom), LIFT.name)
 MOST_ROOM = 1.34  # largest factor by which columns may grow to start at cache lines
+AT_ONCE = 2**12  # columns that are copied at once, so that caches hold them
 FEW = 2**12  # number of columns below which rows need not be sparse
 LAYOUT = "table", "shared", "per_head", "n_heads", "sharing"  # what columns consist of
 OWN = frozenset({*LAYOUT, "units", "apart"})  # attributes that are not fields
@@ -92,6 +93,12 @@ def units_of_rows(*layout):
         for name in names:
             which[rows.get(name, range(0))] = unit
     return which
+
+
+@lru_cache
+def first_in_units(*layout):
+    """First row of a table that has a unit in `Columns.units`."""
+    return int(np.argmax(units_of_rows(*layout) != IN_PAST))
 
 
 def distinct(places, n):
@@ -328,11 +335,11 @@ class Columns:
 
     def _into_plain(self, columns, rare):
         """Remove units from ``columns``, some of these; ``rare`` marks those with units."""
-        others, units = np.flatnonzero(~rare), self._unit_of_each_row()
+        first = first_in_units(self.shared, self.per_head, self.n_heads, self.sharing)
+        others, in_units = np.flatnonzero(~rare), columns.table[first:]
         past, moved = columns.kept("past"), columns.kept("weight") * self.units[IN_PAST]
-        in_units = columns.table[np.argmax(units != 1.0) :]  # rows before these have no units
         as_they_are = in_units[:, others]
-        in_units *= units[-len(in_units) :]
+        in_units *= self._unit_of_each_row()[first:]
         in_units[:, others], moved[:, others] = as_they_are, 0.0
         if past is not None:
             past += moved
@@ -370,9 +377,15 @@ class Columns:
 
     def take(self, index):
         """Copy of the columns at ``index``, without units."""
-        subset = self.with_table(np.ascontiguousarray(self._joined(*self.take_kept(index))))  # sums go along rows
+        index, n_apart = np.asarray(index), len(self.apart)
+        whole = np.empty((self.n_rows, len(index)))  # sums go along rows
+        for start in range(0, len(index), AT_ONCE):
+            some = slice(start, start + AT_ONCE)
+            table, whole[:n_apart, some] = self.take_kept(index[some])
+            whole[n_apart:, some] = table[: len(whole) - n_apart]
+        subset = self.with_table(whole)
         if not self.is_plain:
-            self._into_plain(subset, self._rare(np.asarray(index), subset))
+            self._into_plain(subset, self._rare(index, subset))
         return subset
 
     def put(self, index, subset):

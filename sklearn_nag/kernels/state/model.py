@@ -442,33 +442,39 @@ class LinearState:
         """Scale of each column, lifted."""
         return self.columns.size(self.rule, self.t)
 
-    def mean_from_origin(self, places=slice(None)):
-        """Running mean of each column, or of those at some places, lifted, from the origin if there is one; else 0."""
+    def mean_from_origin(self):
+        """Running mean of each column, lifted, relative to the origin if there is one; else 0."""
         columns = self.columns
         if not self.rule.centred:
-            return np.zeros(columns.lift.size)[places]
-        mean = columns.sum[places] / max(self.t, TINY)
-        return mean if columns.frequent is None else np.where(columns.frequent[places], mean, -columns.origin[places])
+            return np.zeros(columns.lift.size)
+        mean = columns.sum / max(self.t, TINY)
+        return mean if columns.frequent is None else np.where(columns.frequent, mean, -columns.origin)
 
-    def lifted_mean(self, places=slice(None)):
-        """Running mean of each column, or of those at some places, lifted; 0 if it is not learnt."""
-        mean, origin = self.mean_from_origin(places), self.columns.origin
-        return mean if origin is None else origin[places] + mean
+    def lifted_mean(self):
+        """Running mean of each column, lifted; 0 if it is not learnt."""
+        mean = self.mean_from_origin()
+        return mean if self.columns.origin is None else self.columns.origin + mean
 
     def mean(self):
         """Running mean of each column; 0 if the rule is not centred."""
         with np.errstate(over="ignore"):
             return np.clip(self.lifted_mean() / self.columns.lift, -LARGEST, LARGEST)  # rounding may exceed this
 
-    def means_in_scales(self, size, places=slice(None)):
-        """Running mean of each column, or of those at some places, over its scale, ``size``."""
-        return self.lifted_mean(places) / positive(size[places])
+    def means_in_scales(self, size):
+        """Running mean of each column over its scale, ``size``."""
+        return self.lifted_mean() / positive(size)
 
-    def centred_places(self):
-        """Places of the features whose mean is learnt; those of all others are 0."""
+    def centred_means(self, size):
+        """Places of the columns whose mean is learnt, and these means over the scales, ``size``; others are 0."""
+        columns = self.columns
+        if not self.rule.centred:
+            return slice(0, 0), np.zeros(0)
         if not self.rule.selective:
-            return slice(0, self.n_features if self.rule.centred else 0)
-        return np.flatnonzero(self.columns.frequent > 0)
+            places = slice(0, self.n_features)
+            return places, self.means_in_scales(size)[places]
+        places = (columns.frequent > 0).nonzero()[0]
+        mean = columns.origin[places] + columns.sum[places] / max(self.t, TINY)
+        return places, mean / positive(size[places])
 
     def far(self, distance=FARTHEST):
         """Whether each column's mean is ``distance`` scales or more from 0, so weights in raw units lose digits."""
@@ -572,8 +578,8 @@ class LinearState:
             if rule.target_unit:
                 for origin in (self.targets.origin, self.target_mean()):
                     intercept = intercept + self.of_played(origin)
-            centred = self.centred_places()
-            shifted, distance = u[:, centred], self.means_in_scales(size, centred)
+            centred, distance = self.centred_means(size)
+            shifted = u[:, centred]
             intercept = (intercept - np.add.reduce(shifted * distance, axis=1)) / self.targets.lift
             sizes = np.abs(coef)
             largest, last = np.maximum.reduce(sizes, axis=None, initial=1.0), np.maximum.reduce(np.abs(intercept))
