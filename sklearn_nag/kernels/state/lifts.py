@@ -37,7 +37,8 @@ def all_finite(array):
 
 def positive(array):
     """``array`` with 1 in place of 0, as a divisor of what is 0 there."""
-    return array if np.count_nonzero(array) == array.size else np.where(array == 0, 1.0, array)
+    zero = array == 0
+    return np.where(zero, 1.0, array) if np.count_nonzero(zero) else array  # booleans are counted fast
 
 
 def over_scales(values, scale, lift):

@@ -543,7 +543,7 @@ class LinearState:
     def part(self, features):
         """The model on some features, in this order, and the intercept; with copies of the columns."""
         n = self.columns.lift.size
-        columns = self.columns.take(np.append(features, np.arange(n - self.rule.intercept, n)))
+        columns = self.columns.take(np.concatenate([features, np.arange(n - self.rule.intercept, n)]))
         return replace(self, columns=columns, frequent=None, cached=None)
 
     def met(self):

@@ -398,7 +398,7 @@ def _without_features(model):
 def named_by(X, also=None):
     """Features that sparse rows or ``also`` name, in order, and the rows on only these features."""
     indices = X.indices[: X.nnz]
-    features, numbers = renumbered(indices if also is None else np.append(indices, also), X.shape[1])
+    features, numbers = renumbered(indices if also is None else np.concatenate([indices, also]), X.shape[1])
     numbers = numbers[: len(indices)].astype(X.indices.dtype, copy=False)
     if not len(features):  # because kernels need a column
         features = np.zeros(1, np.int64)
