@@ -16,7 +16,7 @@ from .memory import LINE, array_in_lines, begins_in_line, can_be_written, check_
 
 APART = (*(field.name for field in INPUTS if field.seldom), LIFT.name)
 MOST_ROOM = 1.34  # largest factor by which columns may grow to start at cache lines
-AT_ONCE = 2**12  # columns that are copied at once, so that caches hold them
+AT_ONCE = 2**15  # numbers that are copied at once, so that caches hold them
 FEW = 2**12  # number of columns below which rows need not be sparse
 LAYOUT = "table", "shared", "per_head", "n_heads", "sharing"  # what columns consist of
 OWN = frozenset({*LAYOUT, "units", "apart"})  # attributes that are not fields
@@ -379,8 +379,9 @@ class Columns:
         """Copy of the columns at ``index``, without units."""
         index, n_apart = np.asarray(index), len(self.apart)
         whole = np.empty((self.n_rows, len(index)))  # sums go along rows
-        for start in range(0, len(index), AT_ONCE):
-            some = slice(start, start + AT_ONCE)
+        step = max(1, AT_ONCE // len(whole))
+        for start in range(0, len(index), step):
+            some = slice(start, start + step)
             table, whole[:n_apart, some] = self.take_kept(index[some])
             whole[n_apart:, some] = table[: len(whole) - n_apart]
         subset = self.with_table(whole)
