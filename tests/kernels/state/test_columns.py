@@ -265,6 +265,26 @@ def test_whatever_is_kept_apart_all_is_the_same(model):
         assert kept_by.table.strides == copy.table.strides
 
 
+@pytest.mark.parametrize("model", [NAGClassifier(), NAGClassifier(half_life=4)], ids=str)
+def test_columns_are_taken_without_units_however_many_are_copied_at_once(model, monkeypatch):
+    columns = taught(model)
+    index = np.append(np.flatnonzero(columns.largest)[::-1], [4_999, columns.table.shape[1] - 1])
+    in_units = np.isin(index, columns.in_units()) & (columns.kept("frequent")[index] == 0)
+    in_units[-1] = False  # the constant 1
+    assert columns.is_plain == (model.half_life is None)
+    assert len(index) > 100
+    assert not in_units[:-2].all()
+    sums, of_weights, of_past, in_past, _ = columns.units
+    units = {"squares": sums, "tally": sums, "sum": sums, "G": sums, "weight": of_weights, "past": of_past}
+    moved = np.where(in_units, columns.kept("weight")[..., index] * in_past, 0.0)
+    monkeypatch.setattr("sklearn_nag.kernels.state.columns.AT_ONCE", 100)
+    taken = columns.take(index)
+    assert taken.table.flags.c_contiguous
+    for name in columns.names:
+        expected = columns.kept(name)[..., index] * np.where(in_units, units.get(name, 1.0), 1.0)
+        np.testing.assert_array_equal(getattr(taken, name), expected + moved if name == "past" else expected, name)
+
+
 @pytest.mark.parametrize("d", [40, 5_000])
 def test_lifts_that_are_kept_apart_are_those_of_numpy(d):
     """Columns grow, once or again and again, from small or usual values, while rows keep naming them."""
