@@ -130,7 +130,7 @@ def mapped(name, X, y, n_splits):
         scores = {}
         for seed, X_train, X_test, y_train, y_test in splits(change(X), y, True, n_splits):
             for learner, model in learners(True, seed).items():
-                if learner not in ("fit", "boosted"):
+                if learner not in (IN_ONE_CALL, "fit", "boosted"):
                     learn(model, X_train, y_train, None)
                     scores.setdefault(learner, []).append(model.score(X_test, y_test))
         yield {"data": name, "columns are": kind, **{key: round(np.mean(value), 4) for key, value in scores.items()}}
