@@ -315,6 +315,7 @@ def main():
         cells = NAGCellsRegressor if regression else NAGCellsClassifier
         for h in HALF_LIVES_OF_CELLS:
             model = cells(half_life=h, random_state=0)
+            by_batches(clone(model), X[:2_000], y[:2_000], classes, 1)  # compiles
             found[f"curves and cells, half_life={h!r}"] = by_batches(model, X, y, classes, 1)
         found["scaled SGD, eta0=0.1 (0.01)"] = scaled_sgd(X, y, classes)
         for peer, model in peers(classes, have_river):
