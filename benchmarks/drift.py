@@ -328,7 +328,7 @@ def main():
         print(f"{name:50} {'score':>8} {'log loss':>9} {'us a row':>9}")
         for learner, (*values, _) in found.items():
             print(f"  {learner:48} {values[0]:8.4g} {values[1]:9.4g} {values[2]:9.0f}", flush=True)
-        for (ending, table), digits in zip(tables.items(), ("%.4f", "%.4f", "%.0f")):
+        for (ending, table), digits in zip(tables.items(), ("%.4f", "%.4f", "%.1f")):
             frame = pd.DataFrame(table).T.rename_axis("learner").dropna(how="all")
             if options.output is not None:
                 path = options.output.with_name(f"{options.output.stem}{ending}{options.output.suffix}")
