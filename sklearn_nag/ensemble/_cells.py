@@ -206,6 +206,7 @@ class _LinesCurvesCells(ToldNumbers):
             ("curves", OnlineCurves(**ranks, n_knots=self.n_knots), learner),
             (_CELLS, OnlineCells(**ranks, **trees), self._learner(of_cells)),
         ]
+        # Pipelines may share a learner, because experts are clones of them.
         return [(name, make_online_pipeline(step, own)) for name, step, own in parts if own is not None]
 
     def _exact(self):

@@ -299,19 +299,17 @@ class HedgeClassifier(ScoresLabels, Mixture):
         return "predict_proba" if self._begun_with["loss"] == "log_loss" else "predict"
 
     def _as_advice(self, response):
-        """Probabilities, or votes, of shape (n_rows, n_classes); probabilities may be of several experts."""
+        """Probabilities, or votes, of shape (n_rows, n_classes)."""
         n_classes = len(self.classes_)
         if self._method == "predict":
             return np.eye(n_classes)[class_codes(response, self.classes_)]
         response = np.where(np.isfinite(response), response, 0.0)
         probability = np.maximum(np.asarray(response, dtype=np.float64), _LEAST_PROBABILITY)
-        return probability / np.add.reduce(probability, axis=-1, keepdims=True)
+        return probability / np.add.reduce(probability, axis=1, keepdims=True)
 
     def _advice(self, played, y):
         """Advice of each expert, of shape (n_experts, n_rows, n)."""
-        if self._method == "predict":
-            return np.stack([self._as_advice(response) for response in played])
-        return self._as_advice(np.stack(played))
+        return np.stack([self._as_advice(response) for response in played])
 
     def _rounding(self, first, y, n_unjudged):
         """How far the advice of others may differ from the first expert's through rounding alone."""

@@ -353,7 +353,7 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
         losses = np.ascontiguousarray(self._weighted_loss(advice, y, c).transpose(1, 2, 0))
         with np.errstate(over="ignore"):  # if they differ only by rounding, last digits would decide
             are_near = np.abs(advice - advice[:1]) <= rounding
-        played, some_are_near = losses, are_near[1:].any()
+        played, some_are_near = losses, are_near[1:].any()  # the first is near itself
         if some_are_near:
             are_one = are_near.reshape(*advice.shape[:2], self._n_groups, -1).all(axis=-1)
             advice = np.where(are_one, advice[:1], advice)

@@ -171,7 +171,7 @@ class KnotTransformer(OfNumbers):
         if not transform:
             return seen, None
         n_early = min(rows.shape[0], self.first_rows - 1 - waited)  # of these rows, before the knots
-        stand_ins = np.empty_like(values)
+        stand_ins = np.empty_like(values)  # read only where values are missing
         for i in np.flatnonzero(np.isnan(values[:n_early]).any(axis=1)):
             stand_ins[i] = middles(first[: waited + i + 1])
         if seen.knots is not None:

@@ -42,15 +42,14 @@ def fill_gaps(X, start, values, starts, gap, x, has_missing):
     wrong half of the time.
     """
     n = min(TOGETHER, len(X) - start)
-    for i in range(n):
-        has_missing[i] = False
+    has_missing[:n] = False
     for j in range(X.shape[1]):
-        own, begin, left = gap[j], np.uint64(starts[j]), np.uint64(starts[j + 1] - starts[j])
+        own, begin, n_knots = gap[j], np.uint64(starts[j]), np.uint64(starts[j + 1] - starts[j])
         for i in range(n):
             own[i], x[i] = 0, X[start + i, j]
-        while left > np.uint64(1):
-            half = left >> np.uint64(1)
-            left -= half
+        while n_knots > np.uint64(1):
+            half = n_knots >> np.uint64(1)
+            n_knots -= half
             for i in range(n):
                 above = np.uint64(own[i]) + half
                 own[i] = np.int32(above) if values[begin + above] <= x[i] else own[i]
@@ -118,7 +117,7 @@ def fill_hats(X, values, starts, n_hats, gap, x, has_missing, data, indices, ind
     """Like `hats`, into buffers with two entries per value; return their number."""
     n = 0
     for i in range(len(X)):
-        if i % TOGETHER == 0:
+        if n_hats > 0 and i % TOGETHER == 0:
             fill_gaps(X, i, values, starts, gap, x, has_missing)
         n = put_hats(X, i, gap, i % TOGETHER, values, starts, n_hats, 0, data, indices, n)
         indptr[i + 1] = n
@@ -136,7 +135,7 @@ def fill_hats_beside_dense(left, X, values, starts, n_hats, gap, x, has_missing,
         n = put_nonzeros(left, i, data, indices, n)
         late = i - n_early
         if late >= 0:
-            if late % TOGETHER == 0:
+            if n_hats > 0 and late % TOGETHER == 0:
                 fill_gaps(X, late, values, starts, gap, x, has_missing)
             n = put_hats(X, late, gap, late % TOGETHER, values, starts, n_hats, left.shape[1], data, indices, n)
         indptr[i + 1] = n
@@ -187,13 +186,13 @@ def fill_cells(X, values, starts, tree_column, tree_cut, depth, width, first, ga
         n = min(TOGETHER, len(X) - start)
         n_missing = fill_gaps(X, start, values, starts, gap, x, has_missing)
         for t in range(n_trees):
-            left = depth if n_missing < n else 0
-            if left >= 3:
+            n_steps = depth if n_missing < n else 0
+            if n_steps >= 3:
                 go_down_three(gap, tree_column[t], tree_cut[t], n, node)
-                left -= 3
+                n_steps -= 3
             else:
                 node[:n] = 0
-            for _ in range(left):
+            for _ in range(n_steps):
                 for i in range(n):
                     k = np.uint64(node[i])  # unsigned, because signed places may count from the end
                     right = gap[np.uint64(tree_column[t, k]), i] > tree_cut[t, k]
