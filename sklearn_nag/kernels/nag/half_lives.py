@@ -136,7 +136,7 @@ class MixedState(State):
     def undo(self, named=None):
         """`MixedUndo` of all models; see `LinearState.undo`."""
         first = super().undo(named)
-        return MixedUndo(first, [other.undo(first.named, are_distinct=True) for other in self.others])
+        return MixedUndo(first, [other.undo(first.named, as_given=True) for other in self.others])
 
     copy, moved, part, latest, unclipped = map(_of_all, ("copy", "moved", "part", "latest", "unclipped"))
 

@@ -6,6 +6,7 @@ import functools
 import math
 import operator
 from typing import NamedTuple
+from weakref import ref
 
 import numpy as np
 
@@ -107,7 +108,7 @@ UNITS = slice(OF_SUMS, OF_SUMS + len(PLAIN))
 BEFORE, AVERAGED_BEFORE, INVERSE, AVERAGED_AFTER, RATE = range(UNITS.stop, UNITS.stop + 5)
 SCRATCH = ("x", "z", "inverse", "direction")  # rows below the fields of a table
 LEAST_GAIN = 1e-280  # between this and its inverse, a gain may be inverted
-SMALL = 2**16  # a copy of up to this many numbers is kept from call to call
+SMALL = 2**16  # numbers of a table up to which a `Bench` is kept from call to call
 FOR_CONSTRAINTS, FOR_BOUNDS = ("start", "own"), ("least", "most")  # further rows
 
 
@@ -790,13 +791,14 @@ learn_dense, learn_sparse = bind(
 class Bench:
     """Working arrays of a model, and the arguments of compiled code made of them and of the rule.
 
-    A model keeps a small bench, because single rows come faster than one is made. For dense rows, it has a `workspace`;
-    for sparse ones, each call makes its own.
+    A model keeps small ones, for dense and for CSR rows, because single rows come faster than one is made. Only a bench
+    for dense rows has a `workspace`; each call with CSR rows makes its own.
     """
 
     def __init__(self, state, loss, by_row):
         rule, columns = state.rule, state.columns
-        self.made_of, self.is_whole = parts_of(state, loss, by_row), False
+        # Columns may be large, and the model may get others before this bench is replaced.
+        self.columns, self.made_of, self.is_whole = ref(columns), parts_of(state, loss), False
         self.rule, self.n_scratch = rule, len(scratch_rows(rule))
         self.tables = None if by_row else workspace(state, self.n_scratch, None)
         self.own = None if by_row else columns_of(state, self.tables[0])
@@ -814,9 +816,10 @@ class Bench:
         self.model = (*shaped, self.heads, self.clock, model)
         self.player = Player(state, loss, self.losses, self.target, self.heads)
 
-    def serves(self, *parts):
-        """Whether these are the `parts_of` which it is made, and its last call went well."""
-        return self.is_whole and all(map(operator.is_, self.made_of, parts))
+    def serves(self, state, loss):
+        """Whether its parts are still those of a model and loss, and its last call went well."""
+        is_of_columns = self.columns() is state.columns
+        return self.is_whole and is_of_columns and all(map(operator.is_, self.made_of, parts_of(state, loss)))
 
     def lay_out(self, state, indptr, of_rows):
         """Copy what rows change, CSR rows with ``indptr``; return the `workspace`.
@@ -852,24 +855,21 @@ class Bench:
         return self.dense_by_rare[has_rare(self.rule, self.own)](*args)
 
 
-def parts_of(state, loss, by_row):
-    """The objects that a `Bench` is made of, and whether it is for CSR rows."""
-    return (
-        by_row, state.rule, loss, state.columns, state.targets, state.mixture, state.trust, state.due,
-        state.gradient_lift,
-    )  # fmt: skip
+def parts_of(state, loss):
+    """The objects that a `Bench` is made of, besides the columns."""
+    return state.rule, loss, state.targets, state.mixture, state.trust, state.due, state.gradient_lift
 
 
-_benches = Beside()  # by model
+_benches = Beside(), Beside()  # for dense rows and for CSR rows, by model
 
 
 def bench_of(state, loss, by_row):
     """`Bench` for dense rows or, ``by_row``, CSR rows; a new one unless the last still serves."""
-    bench = _benches.get(state)
-    if bench is None or not bench.serves(*parts_of(state, loss, by_row)):
+    bench = _benches[by_row].get(state)
+    if bench is None or not bench.serves(state, loss):
         bench = Bench(state, loss, by_row)
         if (bench.heads if by_row else bench.tables[0]).size <= SMALL:
-            _benches[state] = bench
+            _benches[by_row][state] = bench
     return bench
 
 

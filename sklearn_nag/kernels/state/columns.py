@@ -16,7 +16,7 @@ from .memory import LINE, array_in_lines, begins_in_line, can_be_written, check_
 
 APART = (*(field.name for field in INPUTS if field.seldom), LIFT.name)
 MOST_ROOM = 1.34  # largest factor by which columns may grow to start at cache lines
-AT_ONCE = 2**15  # numbers that are copied at once, so that caches hold them
+COPIED_AT_ONCE = 2**15  # numbers that are copied at once, so that caches hold them
 FEW = 2**12  # number of columns below which rows need not be sparse
 LAYOUT = "table", "shared", "per_head", "n_heads", "sharing"  # what columns consist of
 OWN = frozenset({*LAYOUT, "units", "apart"})  # attributes that are not fields
@@ -334,13 +334,16 @@ class Columns:
         self.set_units((*PLAIN[:AS_THEY_ARE], self.units[AS_THEY_ARE]))
 
     def _into_plain(self, columns, rare):
-        """Remove units from ``columns``, some of these; ``rare`` marks those with units."""
+        """Remove units from ``columns``, some of these, with nothing apart; ``rare`` marks those with units."""
         first = first_in_units(self.shared, self.per_head, self.n_heads, self.sharing)
-        others, in_units = np.flatnonzero(~rare), columns.table[first:]
-        past, moved = columns.kept("past"), columns.kept("weight") * self.units[IN_PAST]
+        in_units, past, others = columns.table[first:], columns.kept("past"), np.flatnonzero(~rare)
+        if past is not None:
+            moved = columns.kept("weight") * self.units[IN_PAST]
+            moved[:, others] = 0.0
         as_they_are = in_units[:, others]
-        in_units *= self._unit_of_each_row()[first:]
-        in_units[:, others], moved[:, others] = as_they_are, 0.0
+        with np.errstate(under="ignore"):  # in others, which are put back
+            in_units *= self._unit_of_each_row()[first:]
+        in_units[:, others] = as_they_are
         if past is not None:
             past += moved
         if columns.kept("G") is not None:
@@ -379,7 +382,7 @@ class Columns:
         """Copy of the columns at ``index``, without units."""
         index, n_apart = np.asarray(index), len(self.apart)
         whole = np.empty((self.n_rows, len(index)))  # sums go along rows
-        step = max(1, AT_ONCE // len(whole))
+        step = max(1, COPIED_AT_ONCE // len(whole))
         for start in range(0, len(index), step):
             some = slice(start, start + step)
             table, whole[:n_apart, some] = self.take_kept(index[some])

@@ -263,7 +263,7 @@ class LinearState:
             index = self.columns.in_units()
             self.columns_before = index, self.columns.take_kept(index)
 
-    def undo(self, named=None, are_distinct=False):
+    def undo(self, named=None, as_given=False):
         """Return the `Undo` of what is about to be learnt.
 
         Parameters
@@ -272,8 +272,8 @@ class LinearState:
             The features that the rows to be learnt name, in any order and more than once. If the rule changes no
             others, and they are less than half of all, only these are copied. All of ``G``, or all that fades, may be
             rescaled even so; kernels then leave a copy of it in ``G_before`` or ``columns_before``.
-        are_distinct : bool
-            Whether most of them are named once.
+        as_given : bool
+            Whether another model has chosen them: ``named`` of its `Undo`, which may have a few features twice.
         """
         if not self.rule.lazy:
             named = None
@@ -281,7 +281,7 @@ class LinearState:
             n, followed = self.columns.lift.size, self.followed() if self.rule.selective else named[:0]
             named = np.concatenate([named, followed, np.arange(n - self.rule.intercept, n)])
             # To copy the columns of a few twice takes less time than to go through a mark for every column.
-            if not are_distinct and len(named) * len(self.columns.table) > n:
+            if not as_given and len(named) * len(self.columns.table) > n:
                 named = distinct(named, n)
             if 2 * len(named) > n:
                 named = None
@@ -472,7 +472,7 @@ class LinearState:
         if not self.rule.selective:
             places = slice(0, self.n_features)
             return places, self.means_in_scales(size)[places]
-        places = (columns.frequent > 0).nonzero()[0]
+        places = (columns.frequent > 0).nonzero()[0]  # as `lifted_mean`, which is 0 in others
         mean = columns.origin[places] + columns.sum[places] / max(self.t, TINY)
         return places, mean / positive(size[places])
 
@@ -608,7 +608,9 @@ def _are_normal(sizes, u):
 def _are_near(distance, u):
     """Whether the means of all columns with a weight in ``u`` are so near 0, in scales, that no digits are lost."""
     near = np.abs(distance) < FARTHEST
-    return bool((near | ~(u != 0).any(axis=0)).all()) if np.count_nonzero(near) < near.size else True
+    if np.count_nonzero(near) == near.size:
+        return True
+    return bool((near | ~(u != 0).any(axis=0)).all())
 
 
 def sparse_weights_of(state, features):

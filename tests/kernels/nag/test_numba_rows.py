@@ -1,7 +1,9 @@
 """The compiled updates of the NAG family against those in NumPy."""
 
+import gc
 import itertools
 import os
+import weakref
 
 import numpy as np
 import pytest
@@ -313,15 +315,16 @@ def test_what_a_model_is_learnt_on_is_kept_while_it_serves(rng, container):
 
     X, y = make_data(rng)
     X[:5, 2:] = 0.0  # so that the longest row comes later
+    by_row = container is not np.asarray
     loss = losses.REGRESSION["squared_error"]()
     with config_context(kernel="numba"):
         state = make_state(6)
         kernels.learn(state, loss, container(X[:5]), y[:5])
-        bench = _benches[state]
+        bench = _benches[by_row][state]
         kernels.learn(state, loss, container(X[5:10]), y[5:10])
-        assert _benches[state] is bench is bench_of(state, loss, container is not np.asarray)
+        assert _benches[by_row][state] is bench is bench_of(state, loss, by_row)
         copy = state.copy()
-        assert copy not in _benches
+        assert copy not in _benches[by_row]
         undo = state.undo()
         with pytest.raises(kernels.Diverged):
             kernels.learn(state, loss, container(np.full((5, 6), np.nan)), y[:5])
@@ -329,8 +332,8 @@ def test_what_a_model_is_learnt_on_is_kept_while_it_serves(rng, container):
         for model in (state, copy):
             kernels.learn(model, loss, container(X[10:]), y[10:])
     assert np.array_equal(flat(state), flat(copy))
-    assert _benches[state] is not bench
-    assert _benches[copy] is not _benches[state]
+    assert _benches[by_row][state] is not bench
+    assert _benches[by_row][copy] is not _benches[by_row][state]
 
 
 @needs_numba
@@ -349,13 +352,34 @@ def test_what_a_model_is_learnt_on_is_for_dense_rows_or_for_sparse_ones(rng):
 
 
 @needs_numba
+@pytest.mark.any_rule
+def test_what_is_kept_for_dense_and_for_sparse_rows_does_not_keep_columns(rng):
+    from sklearn_nag.kernels.nag.numba_rows import _benches
+
+    X, y = make_data(rng)
+    loss = losses.REGRESSION["squared_error"]()
+    with config_context(kernel="numba"):
+        state = make_state(6)
+        for container in (np.asarray, sparse.csr_array):
+            kernels.learn(state, loss, container(X), y)
+        benches = [kept[state] for kept in _benches]
+        for container in (np.asarray, sparse.csr_array):
+            kernels.learn(state, loss, container(X), y)
+    assert [kept[state] for kept in _benches] == benches
+    columns = weakref.ref(state.columns)
+    state.columns = None
+    gc.collect()
+    assert columns() is None
+
+
+@needs_numba
 def test_of_a_large_model_nothing_is_kept(rng):
     from sklearn_nag.kernels.nag.numba_rows import SMALL, _benches
 
     state = make_state(SMALL // 4)
     with config_context(kernel="numba"):
         progressive(state, rng.normal(size=(2, SMALL // 4)), rng.normal(size=(2, state.rule.n_targets)))
-    assert state not in _benches
+    assert not any(state in kept for kept in _benches)
 
 
 @pytest.mark.parametrize("penalty", [{}, {"l1": 0.01}, {"l2": 0.01}, {"l1": 0.01, "l2": 0.01}], ids=str)

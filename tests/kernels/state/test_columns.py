@@ -277,12 +277,24 @@ def test_columns_are_taken_without_units_however_many_are_copied_at_once(model, 
     sums, of_weights, of_past, in_past, _ = columns.units
     units = {"squares": sums, "tally": sums, "sum": sums, "G": sums, "weight": of_weights, "past": of_past}
     moved = np.where(in_units, columns.kept("weight")[..., index] * in_past, 0.0)
-    monkeypatch.setattr("sklearn_nag.kernels.state.columns.AT_ONCE", 100)
+    monkeypatch.setattr("sklearn_nag.kernels.state.columns.COPIED_AT_ONCE", 100)
     taken = columns.take(index)
     assert taken.table.flags.c_contiguous
     for name in columns.names:
         expected = columns.kept(name)[..., index] * np.where(in_units, units.get(name, 1.0), 1.0)
         np.testing.assert_array_equal(getattr(taken, name), expected + moved if name == "past" else expected, name)
+
+
+def test_columns_without_information_do_not_underflow_when_units_are_small():
+    X, z, _ = words(320, 9, d=5_000)
+    y = z > 0
+    X = X.tolil()
+    X[:, 0] = 1.0
+    X = sparse.csr_array(X)
+    model = NAGClassifier(half_life=5).partial_fit(X[:300], y[:300], classes=[False, True])
+    with np.errstate(all="raise"):
+        assert model.predict_proba(X[300:]).shape == (20, 2)
+        model.partial_fit(X[300:].toarray(), y[300:])
 
 
 @pytest.mark.parametrize("d", [40, 5_000])
