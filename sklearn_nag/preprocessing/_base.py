@@ -232,6 +232,7 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
 
     def _learn_checked(self, rows):
         """Like `learn_transform`, for later rows as from `_rows`, inside a call that undoes this one if it fails."""
+        self._check_can_transform()
         check_width(self, rows.shape[1])
         self._check_goes_on()
         self._state, transformed = self._learn_rows(self._state, rows, True)

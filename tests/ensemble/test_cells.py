@@ -174,6 +174,14 @@ def test_generations_join_with_a_random_state_that_is_an_object():
     pickle.loads(pickle.dumps(model)).partial_fit(X, Y)
 
 
+def test_a_step_that_has_lost_what_it_learnt_does_not_go_on():
+    model = NAGCellsRegressor(**SMALL).partial_fit(X[:60], Y[:60])
+    del model._experts[0].transformers[0][1]._state
+    for call in (model.predict, partial(model.partial_fit, y=Y)):
+        with pytest.raises(NotFittedError, match="'lines', one of estimators: This OnlineCurves instance is not fitted"):
+            call(X)
+
+
 def test_no_second_generation_joins_where_there_is_nothing_to_cut():
     for model, rows, y in (
         (NAGCellsRegressor(**SMALL), np.ones((200, 3)), np.ones(200)),
