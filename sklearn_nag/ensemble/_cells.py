@@ -61,9 +61,9 @@ focus_rows : int or None, default=1000
     From 40 times as many on, finer ones join if losses keep falling. None: no generation joins, which halves the time.
 half_life : float, "auto", tuple of float or None, default=None
     Half-life of all learners, for streams that change: see `NAGClassifier`. With ``"auto"``, cells mix only two
-    half-lives besides infinity: about as many rows as a tree has cells, and eight times as many. This takes almost three
-    times as long as None. Regressors mix learners by losses whose influence halves after four half-lives;
-    with several, after four times the middle one (with ``"auto"``, 1,280 rows).
+    half-lives besides infinity: about as many rows as a tree has cells, and eight times as many. This takes almost
+    three times as long as None. Regressors mix learners by losses whose influence halves after four half-lives; with
+    several, after four times the middle one (with ``"auto"``, 1,280 rows).
 half_life_ : ndarray of shape (n_half_lives,) or (n_targets, n_half_lives)
     Share of each half-life in predictions, with ``half_life="auto"``: the mean of its shares in all learners, weighted
     by ``weights_``.

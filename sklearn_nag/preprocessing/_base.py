@@ -232,7 +232,7 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
 
     def _learn_checked(self, rows):
         """Like `learn_transform`, for later rows as from `_rows`, inside a call that undoes this one if it fails."""
-        self._check_can_transform()
+        self._check_fitted()
         check_width(self, rows.shape[1])
         self._check_goes_on()
         self._state, transformed = self._learn_rows(self._state, rows, True)
@@ -260,10 +260,14 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
         rows = self._rows(X, False)
         return self._transform_rows(self._state, rows), rows
 
-    def _check_can_transform(self):
-        """Raise unless it is fitted with its present parameters."""
+    def _check_fitted(self):
+        """Raise unless it is fitted."""
         if not self.__sklearn_is_fitted__():  # check_is_fitted is slow to find that all is well
             check_is_fitted(self)
+
+    def _check_can_transform(self):
+        """Raise unless it is fitted with its present parameters."""
+        self._check_fitted()
         if not self._is_as_begun():
             now = {name: getattr(self, name) for name in self._begun_with if name not in self._free}
             check_as_begun(self._begun_with, now, type(self).__name__, "it")
