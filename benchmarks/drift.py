@@ -226,7 +226,7 @@ def scaled_sgd(X, y, classes):
     return by_batches(make_pipeline(StandardScaler(), learner), X, y, classes, 20)
 
 
-def by_batches(model, X, y, classes, batch_size):
+def by_batches(model, X, y, classes, batch_size=1):
     """Return the same for a model that predicts a batch, then learns it; rows of the first batch are not counted.
 
     Mixtures predict each row before they learn it, in one call, whatever the size of batches.
@@ -315,8 +315,8 @@ def main():
         cells = NAGCellsRegressor if regression else NAGCellsClassifier
         for h in HALF_LIVES_OF_CELLS:
             model = cells(half_life=h, random_state=0)
-            by_batches(clone(model), X[:2_000], y[:2_000], classes, 1)  # compiles
-            found[f"curves and cells, half_life={h!r}"] = by_batches(model, X, y, classes, 1)
+            by_batches(clone(model), X[:2_000], y[:2_000], classes)  # compiles
+            found[f"curves and cells, half_life={h!r}"] = by_batches(model, X, y, classes)
         found["scaled SGD, eta0=0.1 (0.01)"] = scaled_sgd(X, y, classes)
         for peer, model in peers(classes, have_river):
             found[peer] = by_single_rows(model, X, y, classes)
