@@ -747,8 +747,9 @@ def linear_maps_do_not_matter(case):
         replayed = learn(case, other, rows @ map_ + move, case.y, case.weight)
         again = decide(case, other, more @ map_ + move), replayed
         for (where, a), b in zip(found.items(), again):
-            distance = np.abs(a - b).max() / max(np.abs(a).max(), np.abs(b).max(), TINY)
-            if distance > TOLERANCE and not last_digits_decide(case, more, distance):
+            gap = np.abs(a - b).max()
+            distance = gap / max(np.abs(a).max(), np.abs(b).max(), TINY)
+            if distance > TOLERANCE and gap > rounding_of(case) and not last_digits_decide(case, more, distance):
                 raise Broken(
                     f"{what} change decisions for {where} by {distance:.1e} of the largest",
                     *case.code(),
@@ -806,6 +807,11 @@ def mapped(case):
     if intercept:
         maps.append(("sums of columns with another origin", left, rng.normal(size=d)))
     return case, X, np.vstack([X, shares @ X]), maps
+
+
+def rounding_of(case):
+    """Return what rounding may leave of decisions that cancel: targets have the same unit, if they are numbers."""
+    return ULPS * (1.0 if case.classes is not None else np.abs(case.y).max())
 
 
 def last_digits_decide(case, more, distance):
