@@ -26,6 +26,10 @@ _ROWS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}  # options o
 _MOST_NONZEROS = 2**31 - 1
 _MAKE_NUMBERS = "convert them to numbers first, such as days since the first one."
 _DATES = np.datetime64, np.timedelta64, datetime.date, datetime.timedelta  # these include pandas' own
+_NOT_FITTED = (
+    "This %(name)s instance is not fitted yet: call fit or partial_fit before using it. fit_stream, shard_fit and "
+    "sklearn_nag.dask.fit do not change the estimator that they are given: use the one that they return."
+)
 _NOT_REAL = "give real and imaginary parts as columns of their own."
 _WITHOUT_ORDER = Iterator, Mapping, MappingView, Set  # whose entries have no positions
 LARGEST_WEIGHT = 1e100  # of a row; squares of weights and their sums stay in range
@@ -42,15 +46,11 @@ def check_coverage(coverage):
     return coverages
 
 
-def check_fitted(estimator):
-    """Raise NotFittedError if this estimator itself has learnt nothing."""
+def check_fitted(estimator, message=_NOT_FITTED):
+    """Raise NotFittedError if this estimator itself has learnt nothing; None stands for scikit-learn's message."""
     if hasattr(estimator, "__sklearn_is_fitted__") and estimator.__sklearn_is_fitted__():
         return  # because check_is_fitted is slow to find that all is well
-    check_is_fitted(
-        estimator,
-        msg="This %(name)s instance is not fitted yet: call fit or partial_fit before using it. fit_stream, shard_fit "
-        "and sklearn_nag.dask.fit do not change the estimator that they are given: use the one that they return.",
-    )
+    check_is_fitted(estimator, msg=message)
 
 
 # -- rows

@@ -18,11 +18,19 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn import config_context, get_config
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from ..estimators._calls import unchanged_on_error
 from ..estimators._parameters import as_they_are, check_as_begun, check_parameters, parameter_names, shown
-from ..estimators._validation import as_given, check_alike, check_repeated, check_sparse, converted, is_plain
+from ..estimators._validation import (
+    as_given,
+    check_alike,
+    check_fitted,
+    check_repeated,
+    check_sparse,
+    converted,
+    is_plain,
+)
 from ..kernels import csr_rows
 from ..kernels._backend import imported, is_compiled
 from ._frames import Table, read_table
@@ -232,7 +240,7 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
 
     def _learn_checked(self, rows):
         """Like `learn_transform`, for later rows as from `_rows`, inside a call that undoes this one if it fails."""
-        self._check_fitted()
+        check_fitted(self, None)
         check_width(self, rows.shape[1])
         self._check_goes_on()
         self._state, transformed = self._learn_rows(self._state, rows, True)
@@ -260,14 +268,9 @@ class OnlineTransformer(TransformerMixin, BaseEstimator):
         rows = self._rows(X, False)
         return self._transform_rows(self._state, rows), rows
 
-    def _check_fitted(self):
-        """Raise unless it is fitted."""
-        if not self.__sklearn_is_fitted__():  # check_is_fitted is slow to find that all is well
-            check_is_fitted(self)
-
     def _check_can_transform(self):
         """Raise unless it is fitted with its present parameters."""
-        self._check_fitted()
+        check_fitted(self, None)
         if not self._is_as_begun():
             now = {name: getattr(self, name) for name in self._begun_with if name not in self._free}
             check_as_begun(self._begun_with, now, type(self).__name__, "it")

@@ -15,9 +15,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, get_routing_for_object
-from sklearn.utils.validation import check_is_fitted
 
 from ..estimators._calls import set_attributes
+from ..estimators._validation import check_fitted
 from ._base import merged
 
 
@@ -50,7 +50,7 @@ def check_step(name: str, step: Any) -> None:
     if learns(step):
         return
     try:
-        check_is_fitted(step)
+        check_fitted(step, None)
     except NotFittedError:
         raise TypeError(
             f"the step {name!r}, {type(step).__name__}, has to see all rows before it can transform one: a stream "
@@ -190,10 +190,8 @@ def tell_numeric(step: Any, before: Iterable, refits: bool = False) -> Callable[
 
 def _knows_nothing(step):
     """Whether a step that has been given rows is not fitted: some versions of scikit-learn do not tell it otherwise."""
-    if hasattr(step, "__sklearn_is_fitted__") and step.__sklearn_is_fitted__():  # check_is_fitted is slow to find that
-        return False
     try:
-        check_is_fitted(step)
+        check_fitted(step, None)
     except NotFittedError:
         return True
     return False
