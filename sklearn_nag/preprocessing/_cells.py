@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ..estimators._parameters import check_number, check_seed, parameter_names
+from ..estimators._parameters import as_they_are, check_number, check_seed, parameter_names
 from ..kernels import csr_rows, positive
 from ._base import as_csr, loops
 from ._knots import Knots, KnotTransformer
@@ -337,7 +337,7 @@ class OnlineCells(KnotTransformer):
         trees = grow(np.diff(knots.starts), length, self.n_trees, self.depth, random)
         own = parameter_names(type(self))
         vars(self).update({name: value for name, value in vars(transformer).items() if name not in own})
-        self._begun_with = {**self._begun_with, "depth": self.depth, "random_state": self.random_state}
+        self._begun_with = as_they_are(self, own)
         self._state = seen._replace(knots=knots, made=trees)
 
     def _merge_states(self, states):
