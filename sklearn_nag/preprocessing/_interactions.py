@@ -13,7 +13,8 @@ from scipy import sparse
 
 from ..estimators._parameters import InvalidParameterError, check_flag, check_number, shown
 from ..estimators._validation import check_finite
-from ._base import LearnsNothing, as_csr, checked_numbers, joined, loops, names_in
+from ..kernels import csr_rows
+from ._base import LearnsNothing, as_csr, checked_numbers, loops, names_in
 from ._places import check_columns, places_of
 
 Group: TypeAlias = int | str | Sequence[int] | Sequence[str]
@@ -209,15 +210,14 @@ class Interactions(LearnsNothing):
         return plan._replace(factors=factors_of(terms)) if with_factors else plan
 
     def _transform_rows(self, state, rows):
-        n_features = rows.shape[1]
-        width = n_features + (state.n_columns or state.n_products)
+        width = rows.shape[1] + (state.n_columns or state.n_products)
         if not (sparse.issparse(rows) or state.n_columns):
             return _dense_products(rows, state.factors or factors_of(state.terms), width)
         own = as_csr(rows)
         if not state.n_products:
             return own
-        block = loops().products(own.data, own.indices, own.indptr, state.tables, state.again, state.n_columns)
-        return joined([own, sparse.csr_array(block, shape=(rows.shape[0], width - n_features))])
+        parts = loops().products_beside(own, state.tables, state.again, state.n_products, state.n_columns)
+        return csr_rows(*parts, (rows.shape[0], width))
 
     def _names_out(self, state, names):
         if state.n_columns:

@@ -438,8 +438,13 @@ def gather(data, indices, begin, end, table, numbers, values, sizes):
 
 
 @strict_entry
-def fill_products(data, indices, indptr, table, repeats, first, n_columns, numbers, values, sizes, columns, found):
-    """Write the products of a term from ``first`` of each row, and move ``first`` to their ends."""
+def fill_products(
+    data, indices, indptr, table, repeats, first, n_columns, first_column, numbers, values, sizes, columns, found
+):  # fmt: skip
+    """Write the products of a term from ``first`` of each row, and move ``first`` to their ends.
+
+    Their columns come from ``first_column`` on.
+    """
     for i in range(len(indptr) - 1):
         gather(data, indices, indptr[i], indptr[i + 1], table, numbers, values, sizes)
         n = first[i]
@@ -447,12 +452,12 @@ def fill_products(data, indices, indptr, table, repeats, first, n_columns, numbe
             for b in range(0 if repeats[1] < 0 else a + repeats[1], sizes[1]):
                 number = numbers[0, a] + numbers[1, b]
                 if len(table) == 2:
-                    columns[n] = column_of(number, n_columns)
+                    columns[n] = first_column + column_of(number, n_columns)
                     found[n] = product_of(values[0, a], values[1, b])
                     n += 1
                     continue
                 for c in range(0 if repeats[2] < 0 else b + repeats[2], sizes[2]):
-                    columns[n] = column_of(number + numbers[2, c], n_columns)
+                    columns[n] = first_column + column_of(number + numbers[2, c], n_columns)
                     found[n] = product_of_three(values[0, a], values[1, b], values[2, c])
                     n += 1
         first[i] = n
@@ -582,26 +587,28 @@ def parts_of_dates(times, parts, widths):
     return columns, values
 
 
-def products(data, indices, indptr, tables, again, n_columns):
-    """Like `_numpy_rows.products`."""
-    n_rows, longest = len(indptr) - 1, int(np.diff(indptr).max(initial=0))
-    data, indices, indptr = constant(data), constant(indices), constant(indptr)
+def products_beside(left, tables, again, n_products, n_columns):
+    """Like `_numpy_rows.products_beside`."""
+    (n_rows, n_features), longest = left.shape, int(np.diff(left.indptr).max(initial=0))
+    rows = data, indices, indptr = tuple(map(constant, (left.data, left.indices, left.indptr)))
     terms = [(constant(table), constant(repeats)) for table, repeats in zip(tables, again)]
-    counts = np.zeros(n_rows, np.int64)
+    counts = np.zeros(n_rows, np.int64) if n_columns else np.diff(indptr).astype(np.int64)
     for term in terms:
         count_products(indices, indptr, *term, counts)
     starts = np.zeros(n_rows + 1, np.int64)
     np.add.accumulate(counts, out=starts[1:])
-    kind = np.int32 if starts[-1] < 2**31 else np.int64
+    kind = index_type(starts[-1], n_features + (n_columns or n_products))
     columns, found, first = np.empty(starts[-1], kind), np.empty(starts[-1]), starts[:-1].copy()
+    if not n_columns:  # hashed products are sorted first
+        put_sparse(data, constant(indices, kind), constant(indptr, kind), 0, first, found, columns)
     gathered = np.empty((3, longest), np.int64), np.empty((3, longest)), np.empty(3, np.int64)
     for term in terms:
-        fill_products(data, indices, indptr, *term, first, n_columns, *gathered, columns, found)
+        fill_products(*rows, *term, first, n_columns, 0 if n_columns else n_features, *gathered, columns, found)
     if n_columns:
         most = int(counts.max(initial=0))
         room_of_a_row = np.empty(most, kind), np.empty(most), np.empty(257, np.int64)
         n = add_up(columns, found, starts, int(n_columns - 1).bit_length(), *room_of_a_row)
-        columns, found = columns[:n], found[:n]
+        return joined([left, csr_rows(found[:n], columns[:n], starts.astype(kind), (n_rows, n_columns))])
     return found, columns, starts.astype(kind)
 
 

@@ -187,15 +187,16 @@ def parts_of_dates(times, parts, widths):
     return columns.reshape(n_rows, -1), values.reshape(n_rows, -1)
 
 
-def products(data, indices, indptr, tables, again, n_columns):
-    """Products of entries of CSR rows with ascending indices, one from each of a few groups, as parts of CSR rows.
+def products_beside(left, tables, again, n_products, n_columns):
+    """CSR rows with ascending indices, and products of their entries, in the form of `joined`.
 
-    For each term, ``tables`` has an int64 array of shape (n_groups, n_features), with -1 for columns outside the group.
-    The entries for a product's columns sum to its number. ``again`` has for each group -1 if it differs from the one
-    before, otherwise how many entries after the last one taken the next may be, 0 or 1. Products are hashed to
-    ``n_columns``; with 0, their number is their column.
+    A product has one entry from each of a few groups. For each term, ``tables`` has an int64 array of shape (n_groups,
+    n_features), with -1 for columns outside the group. The entries for a product's columns sum to its number. ``again``
+    has for each group -1 if it differs from the one before, otherwise how many entries after the last one taken the
+    next may be, 0 or 1. There may be ``n_products``, which are hashed to ``n_columns``; with 0, the number is the
+    column.
     """
-    n_rows = len(indptr) - 1
+    n_rows, data, indices, indptr = left.shape[0], left.data, left.indices, left.indptr
     row_of = np.repeat(np.arange(n_rows), np.diff(indptr))
     found = []
     for table, repeats in zip(tables, again):
@@ -219,8 +220,8 @@ def products(data, indices, indptr, tables, again, n_columns):
         new = np.concatenate([[True], (row[1:] != row[:-1]) | (number[1:] != number[:-1])])
         value = np.clip(np.bincount(np.cumsum(new) - 1, weights=value), -LARGEST, LARGEST)
         row, number = row[new], number[new]
-    kind = np.int32 if len(row) < 2**31 else np.int64
-    return value, number.astype(kind), np.searchsorted(row, np.arange(n_rows + 1)).astype(kind)
+    block = value, number, np.searchsorted(row, np.arange(n_rows + 1))
+    return joined([left, sparse.csr_array(block, shape=(n_rows, n_columns or n_products))])
 
 
 def dense_products(X, factors, out):

@@ -18,7 +18,7 @@ from ._sources import PACKINGS, check_names, naming, pyarrow, suffixes
 from ._text import BadRow, WholeRows
 
 _SAMPLE = 2**22  # bytes of text that determine the types of columns
-_BLOCK = 2**21  # bytes read at a time
+_BLOCK = 2**20  # bytes read at a time; larger ones leave the cache
 _TAIL = 2**14  # bytes at the end of a block in which its last row usually ends
 # Files with many columns get larger blocks, because each block costs pyarrow .03 ms a column. With more columns than
 # this, all are first read as numbers, because finding the types costs .1 ms a column.

@@ -172,7 +172,7 @@ def read_batches(
 
     The first file or frame determines the features, their order, and which of them hold words. Later ones must have the
     same columns, in any order, unless ``mismatch="fill"``. Memory is bounded by a batch; for text files also by a few
-    blocks of 2 to 4 MiB, or by a longer row.
+    blocks of 1 to 4 MiB, or by a longer row.
 
     Parameters
     ----------
