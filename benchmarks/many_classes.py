@@ -29,6 +29,7 @@ from sklearn.linear_model import SGDClassifier
 from sklearn_nag import FTRLClassifier, NAGClassifier, ScaleInvariantClassifier
 
 from .data import parse
+from .options import megabytes
 from .provenance import write_table
 
 COLUMNS, WORDS, ENTRIES, BATCH = 2**20, 1000, 20, 500
@@ -58,12 +59,6 @@ def forget_peak():
     """Reset the peak memory of this process to its current memory; needs Linux."""
     gc.collect()
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
-
-
-def megabytes():
-    """Return the peak memory of this process."""
-    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) / 2**10
 
 
 def timed(call):

@@ -46,6 +46,18 @@ def resource():
         ) from None
 
 
+def megabytes():
+    """Return the peak memory of this process; `resource` would include that of the process that started it.
+
+    End the script on a system other than Linux.
+    """
+    try:
+        lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    except OSError:
+        raise SystemExit("peak memory is read from /proc here: run this on Linux") from None
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) / 2**10
+
+
 def file_in(folder, name):
     """Return a file of the folder that ``--data-dir`` names; raise OSError, which `load_each` reports, if it is
     missing.

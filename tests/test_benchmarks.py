@@ -3,17 +3,21 @@
 import csv
 import importlib
 import importlib.metadata
+import json
 import pkgutil
 import re
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
+from scipy import sparse
 
 import benchmarks
 import sklearn_nag
 from benchmarks import provenance
-from benchmarks.options import count, file_in, load_each, new_file, new_folder
+from benchmarks.options import count, file_in, load_each, megabytes, new_file, new_folder
 
 FOLDER = Path(benchmarks.__path__[0])
 SCRIPTS = [
@@ -114,13 +118,19 @@ def test_files_that_are_missing_are_named_and_left_out(capsys, tmp_path, is_give
     assert re.findall("^(.*) is left out: .", capsys.readouterr().out, re.MULTILINE) == list(sets)
 
 
-@pytest.mark.parametrize("name", ["paper", "prepared", "streams", "ugly"])
+@pytest.mark.parametrize("name", ["prepared", "streams", "ugly"])
 def test_a_system_that_does_not_measure_is_named(monkeypatch, name):
     benchmark = script(name)
     monkeypatch.setitem(sys.modules, "resource", None)
     monkeypatch.delitem(sys.modules, benchmark.__name__)
     with pytest.raises(SystemExit, match="run this on Linux or macOS"):
         importlib.import_module(benchmark.__name__).resource()
+
+
+def test_a_system_without_proc_is_named(monkeypatch):
+    monkeypatch.setattr(Path, "read_text", lambda path, encoding: path.with_suffix(".missing").open(encoding=encoding))
+    with pytest.raises(SystemExit, match="run this on Linux"):
+        megabytes()
 
 
 def test_quick_results_are_not_taken_for_others(monkeypatch, tmp_path):
@@ -187,10 +197,17 @@ def test_clipping_of_no_file(capsys, monkeypatch, tmp_path):
     assert capsys.readouterr().out.count("is left out: there is no") == 4
 
 
-def test_one_pass_of_no_file(capsys, monkeypatch, tmp_path):
-    monkeypatch.setattr(sys, "argv", ["paper.py", "--data-dir", str(tmp_path), "--one-pass", "1"])
-    script("paper").main()
-    assert "Covertype is left out: " in capsys.readouterr().out
+@pytest.mark.skipif(sys.platform != "linux", reason="peak memory is read from /proc")
+def test_one_pass_of_a_file_has_the_error_of_its_rows(capsys, monkeypatch, tmp_path):
+    pytest.importorskip("pyarrow")
+    paper, rng = script("paper"), np.random.default_rng(0)
+    X, y, order = np.round(rng.normal(size=(400, 5)), 3), rng.integers(1, 8, 400), rng.permutation(400)
+    paper.write_csv_rows(tmp_path / "rows.csv", SimpleNamespace(base=sparse.csr_array(X), y=y), order)
+    monkeypatch.setattr(sys, "argv", ["paper.py", "--one-pass", "3", str(tmp_path / "rows.csv")])
+    paper.main()
+    rows = paper.datasets.paper_recipe().fit_transform(X[order])
+    sweep = paper.eta_sweep(paper.learner("NAG", "raw", "hinge"), rows, y[order], eta0s=[1.0, 2.0, 4.0])
+    assert json.loads(capsys.readouterr().out)["error"] == sweep.errors.min()
 
 
 def test_peers_have_their_numbers_scaled_and_are_named_where_they_have_not_converged(capsys):
