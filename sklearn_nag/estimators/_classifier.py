@@ -296,10 +296,12 @@ class OnlineClassifier(_labels.ScoresLabels, WeighsClasses, OnlineLinear):
             return targets
         if y.ndim == 1 and not _labels.are_shares(y):
             return class_codes(y, self.classes_)
-        self._check_soft()
         if y.ndim == 2:
-            return _labels.targets_of_probabilities(y, len(self.classes_))
-        return _labels.targets_of_shares(y, self.classes_)
+            targets = _labels.targets_of_probabilities(y, len(self.classes_))
+        else:
+            targets = _labels.targets_of_shares(y, self.classes_)
+        self._check_soft()
+        return targets
 
     def _check_soft(self):
         """Raise for parameters that do not apply to probabilities."""

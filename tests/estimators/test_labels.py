@@ -196,6 +196,7 @@ def test_softmax_of_probabilities_has_their_loss():
         ({}, SHARES, None, "classes must be passed on the first call"),
         ({}, SHARES[:, 0], None, "classes must be passed on the first call"),
         ({}, SHARES, [0, 1], r"y has shape \(120, 3\); probabilities of 2 classes need 2 columns"),
+        ({"loss": "hinge"}, LABELS, [1, 2], r"y has shape \(120, 3\); probabilities of 2 classes need 2 columns"),
         ({}, SHARES * 0.9, [0, 1, 2], "row 0 of y adds up to 0.9"),
         ({}, SHARES - 1.0, [0, 1, 2], "y has -0.6.* in row 0, column 0"),
         ({}, 2 * LABELS, None, "y has 2.0 in row 0, column [012]; several labels must be zeros"),
