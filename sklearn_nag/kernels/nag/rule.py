@@ -525,7 +525,7 @@ def _penalised_by_l1(state, columns):
 
 def pace(rule, t):
     """Factor of learning rates that depends on time alone."""
-    rate = t**-rule.power_t
+    rate = np.asarray(t)[()] ** -rule.power_t  # beyond the range a power of Python's floats raises an error
     return np.where(t > rule.slowed_from, rate * rule.slowed, rate)[()]
 
 

@@ -10,6 +10,7 @@ from scipy import sparse
 
 from sklearn_nag import losses
 from sklearn_nag.kernels import learn, positive
+from sklearn_nag.kernels.nag.rule import pace
 
 from ..helpers import EXTENSIONS, LOSSES, PENALTIES, RULES, flat, make_data, make_state, progressive
 from . import reference
@@ -30,6 +31,13 @@ def test_penalty_agrees_with_applying_it_row_by_row(rng, normalization, adaptive
         np.testing.assert_allclose(played, expected, rtol=1e-10, atol=1e-11)
         coef, bias, _ = state.linear()
         np.testing.assert_allclose([*coef[0], *bias], w, rtol=1e-9, atol=1e-12)
+
+
+def test_a_rate_beyond_the_range_is_infinite_for_a_number_as_for_an_array():
+    rule = make_state(1, power_t=1e6).rule
+    with np.errstate(over="ignore"):
+        assert pace(rule, 0.5) == np.inf
+        np.testing.assert_array_equal(pace(rule, np.array([0.5, 2.0])), [np.inf, 0.0])
 
 
 def test_l1_alone_is_the_minimum_over_all_gradients(rng):
