@@ -113,19 +113,7 @@ def put_nonzeros(X, i, data, indices, n):
 
 
 @strict_entry
-def fill_hats(X, values, starts, n_hats, gap, x, has_missing, data, indices, indptr):
-    """Like `hats`, into buffers with two entries per value; return their number."""
-    n = 0
-    for i in range(len(X)):
-        if n_hats > 0 and i % TOGETHER == 0:
-            fill_gaps(X, i, values, starts, gap, x, has_missing)
-        n = put_hats(X, i, gap, i % TOGETHER, values, starts, n_hats, 0, data, indices, n)
-        indptr[i + 1] = n
-    return n
-
-
-@strict_entry
-def fill_hats_beside_dense(left, X, values, starts, n_hats, gap, x, has_missing, data, indices, indptr):
+def fill_hats_beside(left, X, values, starts, n_hats, gap, x, has_missing, data, indices, indptr):
     """Like `hats_beside` for dense rows, into buffers with room for all numbers and two hats per value.
 
     Return the number of entries.
@@ -501,27 +489,17 @@ def room_of_rows(X):
     return np.empty((X.shape[1], TOGETHER), np.int32), np.empty(TOGETHER), np.empty(TOGETHER, np.bool_)
 
 
-def hats(X, knots, n_hats):
-    """Like `_numpy_rows.hats`."""
-    data, indices = np.empty(2 * X.size), np.empty(2 * X.size, np.int32)
-    indptr = np.zeros(len(X) + 1, np.int32)
-    given = map(constant, (X, knots.values, knots.starts))
-    n = fill_hats(*given, n_hats, *room_of_rows(X), data, indices, indptr)
-    return data[:n], indices[:n], indptr
-
-
 def hats_beside(left, X, knots, n_hats):
     """Like `_numpy_rows.hats_beside`."""
     (n_rows, n_columns), width = left.shape, X.shape[1] * (n_hats + 1)
     if not isinstance(left, np.ndarray):
-        data, indices, ends = hats(X, knots, n_hats)
-        ends = np.concatenate([np.zeros(n_rows - len(X), ends.dtype), ends])
-        return joined([left, csr_rows(data, indices, ends, (n_rows, width))])
+        alone = hats_beside(np.empty((n_rows, 0)), X, knots, n_hats)
+        return joined([left, csr_rows(*alone, (n_rows, width))])
     most = left.size + 2 * X.size
     data, indices = np.empty(most), np.empty(most, index_type(most, n_columns + width))
     indptr = np.zeros(n_rows + 1, indices.dtype)
     given = constant(left, np.float64), *map(constant, (X, knots.values, knots.starts))
-    n = fill_hats_beside_dense(*given, n_hats, *room_of_rows(X), data, indices, indptr)
+    n = fill_hats_beside(*given, n_hats, *room_of_rows(X), data, indices, indptr)
     return data[:n], indices[:n], indptr
 
 
