@@ -102,12 +102,12 @@ def put_hats(X, i, gap, g, values, starts, n_hats, first, data, indices, n):
 
 
 @strict
-def put_nonzeros(X, i, data, indices, n):
-    """Write the nonzeros of a dense row as entries from ``n`` on; return where they end."""
+def put_nonzeros(X, i, first, data, indices, n):
+    """Write a dense row's nonzeros in columns from ``first`` on, as entries from ``n`` on; return where they end."""
     for j in range(X.shape[1]):
         x = X[i, j]
         if x != 0.0:
-            data[n], indices[n] = x, j
+            data[n], indices[n] = x, first + j
             n += 1
     return n
 
@@ -120,7 +120,7 @@ def fill_hats_beside(left, X, values, starts, n_hats, gap, x, has_missing, data,
     """
     n, n_early = 0, len(left) - len(X)
     for i in range(len(left)):
-        n = put_nonzeros(left, i, data, indices, n)
+        n = put_nonzeros(left, i, 0, data, indices, n)
         late = i - n_early
         if late >= 0:
             if n_hats > 0 and late % TOGETHER == 0:
@@ -215,7 +215,7 @@ def fill_left_dense(X, added, all_data, all_indices, all_indptr, begins):
     """Like `fill_left` for dense rows; return the number of all entries."""
     n, n_early = 0, len(X) - len(begins)
     for i in range(len(X)):
-        n = put_nonzeros(X, i, all_data, all_indices, n)
+        n = put_nonzeros(X, i, 0, all_data, all_indices, n)
         if i >= n_early:
             begins[i - n_early] = n
             n += added
@@ -237,13 +237,7 @@ def count_dense(X, ends):
 def put_dense(X, first_column, begin, data, indices):
     """Write nonzeros from where each row begins, and move its beginning."""
     for i in range(X.shape[0]):
-        n = begin[i]
-        for j in range(X.shape[1]):
-            x = X[i, j]
-            if x != 0.0:
-                data[n], indices[n] = x, first_column + j
-                n += 1
-        begin[i] = n
+        begin[i] = put_nonzeros(X, i, first_column, data, indices, begin[i])
 
 
 @strict_entry
