@@ -9,7 +9,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from scipy import sparse
 
 from .. import kernels
 from .._decorators import share
@@ -26,11 +25,11 @@ from ..estimators._validation import check_alike, class_codes, named_models
 from ..model_selection._effects import rows_and_weights
 from ..model_selection._streams import take_rows
 from ..preprocessing import OnlineCells, OnlineCurves, OnlineProducts, make_online_pipeline
-from ..preprocessing._base import as_numbers, dense, names_in
+from ..preprocessing._base import as_numbers, dense
 from ..preprocessing._base import merged as merged_transformers
 from ..preprocessing._cells import MOST_CUTS
 from ..preprocessing._knots import KnotTransformer
-from ..preprocessing._places import Columns, ToldNumbers, places_of, warn_of_sparse_rows
+from ..preprocessing._places import Columns, ToldNumbers
 from ..uncertainty import quantiles
 from . import _late
 from ._experts import Expert
@@ -578,23 +577,13 @@ class _LinesCurvesCells(ToldNumbers):
     def _validate(self, X, y, sample_weight, first):
         rows = super()._validate(X, y, sample_weight, first)
         if first:
-            places = self._places(rows[0])
+            places = self._chosen_places(rows[0], "only lines are learnt")
+            places = "auto" if places is None else places.tolist()
             self._choose_experts(places)
             if places != [] and self.focus_rows is not None:
                 self._early = np.empty((0, self.n_features_in_ if isinstance(places, str) else len(places)))
                 self._late = []
         return rows
-
-    def _places(self, X):
-        """Places of the columns that get curves and cells."""
-        if not isinstance(self.columns, str):
-            return places_of("columns", self.columns, names_in(self)).tolist()
-        if self._numeric is not None:
-            return places_of("set_numeric_columns", self._numeric, names_in(self)).tolist()
-        if sparse.issparse(X):
-            warn_of_sparse_rows(self, "only lines are learnt")
-            return []
-        return "auto"
 
     def _check_whole(self):
         super()._check_whole()

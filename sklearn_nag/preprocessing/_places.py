@@ -54,16 +54,6 @@ def numeric_places(positions: Iterable) -> tuple[int, ...]:
     return tuple(sorted({int(place) for place in given}))
 
 
-def warn_of_sparse_rows(owner: object, consequence: str) -> None:
-    """Warn that ``columns="auto"`` takes no columns of sparse rows unless told which are numbers."""
-    warnings.warn(
-        f"columns='auto' of {type(owner).__name__} takes no columns of sparse rows, which may all be words and "
-        f"categories: {consequence}. Name the columns of numbers by columns=[...], or give columns=[] for none.",
-        UserWarning,
-        stacklevel=2,
-    )
-
-
 class ToldNumbers:
     """Base of estimators that are told which columns are numbers, or name them in ``columns``."""
 
@@ -104,6 +94,25 @@ class ToldNumbers:
         by_user = vars(self).setdefault("_told_by_user", self._numeric)  # older saved models may lack it
         self._numeric, self._told = by_user if self._told is None else self._told, None
 
+    def _chosen_places(self, rows, consequence):
+        """Places of the columns, given the first rows; None for all, none for sparse rows of unknown content.
+
+        The latter is said by a warning, with its ``consequence``.
+        """
+        if not isinstance(self.columns, str):
+            return places_of("columns", self.columns, names_in(self))
+        if self._numeric is not None:
+            return places_of("set_numeric_columns", self._numeric, names_in(self))
+        if not sparse.issparse(rows):
+            return None
+        warnings.warn(
+            f"columns='auto' of {type(self).__name__} takes no columns of sparse rows, which may all be words and "
+            f"categories: {consequence}. Name the columns of numbers by columns=[...], or give columns=[] for none.",
+            UserWarning,
+            stacklevel=2,
+        )
+        return np.arange(0)
+
 
 class OfNumbers(ToldNumbers, CheckedWhenLoaded, OnlineTransformer):
     """Base of transformers of numeric columns, which ``columns`` names."""
@@ -138,14 +147,8 @@ class OfNumbers(ToldNumbers, CheckedWhenLoaded, OnlineTransformer):
     def _places(self, rows):
         """Places of the columns, given the first rows."""
         self._heed()
-        if not isinstance(self.columns, str):
-            return places_of("columns", self.columns, names_in(self))
-        if self._numeric is not None:
-            return places_of("set_numeric_columns", self._numeric, names_in(self))
-        if sparse.issparse(rows):
-            warn_of_sparse_rows(self, "they come out as they are")
-            return np.arange(0)
-        return np.arange(rows.shape[1])
+        places = self._chosen_places(rows, "they come out as they are")
+        return np.arange(rows.shape[1]) if places is None else places
 
     def _is_as_begun(self):
         return self._numeric is None and super()._is_as_begun()
