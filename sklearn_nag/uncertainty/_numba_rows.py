@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernels.compiled.jit import entry, strict_slow
+from ..kernels.compiled.jit import entry, strict_entry, strict_slow
 from . import alarm, probabilities
 from . import quantiles as q
 
@@ -15,21 +15,7 @@ FAINT, FEW, FIRST, LOWEST, HIGHEST = q.FAINT, q.FEW, q.FIRST, q.LOWEST, q.HIGHES
 RATE, POWER, FLOOR, MOST, ROUNDING = q.RATE, q.POWER, q.FLOOR, q.MOST, q.ROUNDING
 LARGEST, LONGEST, OUTLYING, PART, RARE = q.LARGEST, q.LONGEST, q.OUTLYING, q.PART, q.RARE
 
-_watch = strict_slow(alarm.learn_rows)
-_calibrate = strict_slow(probabilities.learn_rows)
-
-
-@entry
-def watch(losses, patience, table, sounds):
-    """Compiled `alarm.learn_rows`."""
-    _watch(losses, patience, table, sounds)
-
-
-@entry
-def calibrate(logits, codes, weights, rows, waiting, table, has_unit, has_offsets, memory, surprise, share, played):
-    """Compiled `probabilities.learn_rows`."""
-    rest = has_unit, has_offsets, memory, surprise, share, played
-    return _calibrate(logits, codes, weights, rows, waiting, table, *rest)
+watch, calibrate = strict_entry(alarm.learn_rows), strict_entry(probabilities.learn_rows)
 
 
 @strict_slow
