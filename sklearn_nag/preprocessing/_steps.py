@@ -47,16 +47,12 @@ def check_is_step(name: str, step: Any, is_last: bool = False) -> None:
 def check_step(name: str, step: Any) -> None:
     """Raise TypeError for steps that can neither learn from batches nor transform without learning."""
     check_is_step(name, step)
-    if learns(step):
-        return
-    try:
-        check_fitted(step, None)
-    except NotFittedError:
+    if not learns(step) and _knows_nothing(step):
         raise TypeError(
             f"the step {name!r}, {type(step).__name__}, has to see all rows before it can transform one: a stream "
             "needs steps that have partial_fit or learn nothing. Fit it on other rows and wrap it in "
             "sklearn.frozen.FrozenEstimator."
-        ) from None
+        )
 
 
 def is_by_row(step: Any) -> bool:
