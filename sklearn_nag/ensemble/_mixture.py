@@ -13,7 +13,7 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.utils import check_random_state, get_tags
 
 from .. import kernels
-from ..estimators._calls import part_of, turn_of, unchanged_on_error
+from ..estimators._calls import between_calls, part_of, turn_of, unchanged_on_error
 from ..estimators._growing_table import in_silence, learn_and_report, tables_of
 from ..estimators._online import OnlineLinear
 from ..estimators._parameters import (
@@ -490,14 +490,12 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
 
     # -- attributes
 
+    @between_calls
     def _attribute(self, read):
-        """Return ``read(model)`` between calls that change it; raise AttributeError before fitting."""
-        turn = turn_of(self)
-        with turn.lock:
-            model = turn.seen(self)
-            if not model.__sklearn_is_fitted__():
-                raise AttributeError(f"this {type(self).__name__} is not fitted yet: call fit or partial_fit first")
-            return read(model)
+        """Return ``read(model)``; raise AttributeError before fitting."""
+        if not self.__sklearn_is_fitted__():
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet: call fit or partial_fit first")
+        return read(self)
 
     @property
     def estimators_(self) -> list:

@@ -752,14 +752,12 @@ class OnlineLinear(ReadableMixin, ExportableMixin, CallbackSupportMixin, BaseEst
             what = "classes_ or the number of outputs"
             raise ValueError(f"{what} makes {self._n_targets!r:.60} targets, but the model has {rule.n_targets}.")
 
+    @between_calls
     def _attribute(self, read):
         """Return ``read(state)``; raise AttributeError before fitting."""
-        turn = turn_of(self)
-        with turn.lock:
-            model = turn.seen(self)
-            if not model.__sklearn_is_fitted__():
-                raise AttributeError(f"this {type(self).__name__} is not fitted yet: call fit or partial_fit first")
-            return read(model._state)
+        if not self.__sklearn_is_fitted__():
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet: call fit or partial_fit first")
+        return read(self._state)
 
     def _decision(self, X):
         """Decision values of each row, by the weights used to predict; see `between_calls`."""
