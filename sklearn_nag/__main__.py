@@ -40,7 +40,6 @@ OF_BOTH = {"csv", "target", "figure", "folds", "jobs"}  # options for a file and
 
 
 def parse(arguments):
-    """Command-line options."""
     parser = new_parser(PROGRAM, __doc__)
     add = parser.add_argument
     add("csv", nargs="?", type=Path, help="CSV file with a header; by default, bundled data sets are used")

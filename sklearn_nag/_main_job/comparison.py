@@ -57,7 +57,6 @@ class Outcome:
 
     @property
     def name(self):
-        """Name of the learner."""
         return self.learner.name
 
 
@@ -81,7 +80,6 @@ class Comparison:
 
     @property
     def n_splits(self):
-        """Number of splits."""
         return len(self.outcomes[0].values[self.metric]) + self.n_of_one * self.judge.needs_both
 
     @property
@@ -221,7 +219,6 @@ def metric_of(table, asked=None):
 
 
 def _measures(table):
-    """Measures that suit a table."""
     if not table.is_classification:
         return OF_QUANTITIES
     if len(np.unique(table.y)) > 2:

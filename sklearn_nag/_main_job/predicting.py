@@ -45,7 +45,6 @@ NEW = {  # names of columns, by what makes them
 
 
 def parse(arguments):
-    """Command-line options."""
     parser = new_parser(PROGRAM, __doc__)
     add = parser.add_argument
     add("model", type=Path, help=f"file of the model: {', '.join(SUFFIXES)}; use only files that you trust")

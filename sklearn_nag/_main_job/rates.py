@@ -41,7 +41,6 @@ class Task(NamedTuple):
 
     @property
     def error(self):
-        """Name of the error."""
         return "1 - accuracy" if self.is_classification else "1 - R²"
 
 

@@ -238,7 +238,6 @@ def _moments(values, kind):
 
 
 def _made_by(transformer, values):
-    """A column transformed by ``transformer``."""
     import pandas as pd
 
     return pd.Series(transformer.fit_transform(values.to_frame())[:, 0], values.index, name=values.name)

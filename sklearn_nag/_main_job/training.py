@@ -47,7 +47,6 @@ WHAT_FILES_DO = (ValueError, OSError, EOFError, ImportError, NotImplementedError
 
 
 def parse(arguments):
-    """Command-line options."""
     parser = new_parser(PROGRAM, __doc__)
     add = parser.add_argument
     add("--target", metavar="NAME", help="column to predict; not for svmlight, where each line starts with the target")
@@ -385,7 +384,6 @@ def _can_be_classes(values):
 
 
 def _check_classes(values, what):
-    """Raise ValueError for values that cannot be classes."""
     others = values[~_can_be_classes(values)]
     if len(others):
         raise ValueError(

@@ -21,7 +21,6 @@ PROGRAM = "python -m sklearn_nag warm-up"
 
 
 def parse(arguments):
-    """Command-line options."""
     parser = new_parser(PROGRAM, __doc__)
     add = parser.add_argument
     add("estimators", nargs="*", metavar="ESTIMATOR", help=f"estimators to compile: {', '.join(ESTIMATORS)} (all)")

@@ -145,7 +145,6 @@ class _Request(NamedTuple):
         return table, f"data set {source.openml} of OpenML"
 
     def check_download(self, file_name, folder):
-        """Raise if downloads are not allowed."""
         if not self.download_if_missing:
             raise OSError(f"{file_name} (or .gz, .bz2, .zip) is not in {folder}, and download_if_missing=False.")
 

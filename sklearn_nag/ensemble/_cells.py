@@ -538,7 +538,6 @@ class _LinesCurvesCells(ToldNumbers):
         return model
 
     def _expert(self, name):
-        """The expert of this name."""
         return self._experts[self._names.index(name)]
 
     def _merge_targets(self, others, base):

@@ -594,7 +594,6 @@ class HedgeRegressor(TakesNumbers, Mixture):
 
     @property
     def _memory(self):
-        """About how many of the last rows count as evidence of errors."""
         return np.inf
 
     def _as_advice(self, response):

@@ -161,7 +161,6 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
         return int(self.max_iter)
 
     def _order(self, rows, random_state):
-        """The order of the rows in a pass."""
         return random_state.permutation(rows) if self.shuffle else rows
 
     def _see_order(self, y, weight):

@@ -33,7 +33,6 @@ def are_labels(classes):
 
 
 def classes_of_labels(n_labels):
-    """``classes_`` of a model of ``n_labels`` labels."""
     return np.tile([0, 1], (n_labels, 1))
 
 

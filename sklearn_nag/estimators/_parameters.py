@@ -18,7 +18,6 @@ _LONGEST_SHOWN = 120  # characters of a value in an error
 
 @functools.cache
 def parameter_names(estimator_class):
-    """Names of the parameters of an estimator class."""
     return tuple(inspect.signature(estimator_class).parameters)
 
 

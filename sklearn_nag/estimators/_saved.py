@@ -69,7 +69,6 @@ def check_begun_with(begun_with, names):
 
 
 def check_integer(name, value, least):
-    """Raise unless ``value`` is an integer of at least ``least``."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
         raise ValueError(f"{name} is {value!r:.60}; it must be an integer from {least} on")
 

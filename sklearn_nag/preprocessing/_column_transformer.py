@@ -739,7 +739,6 @@ def place_of(name, places):
 
 
 def _place(column, table, places, name):
-    """Place of the column with this name or number."""
     if (place := place_of(column, places)) is not None:
         return place
     n = len(table.columns)

@@ -268,6 +268,5 @@ def _dense_products(X, factors, width):
 
 
 def named_product(names):
-    """The name of a product."""
     counts = {name: list(names).count(name) for name in names}
     return " ".join(name if count == 1 else f"{name}^{count}" for name, count in counts.items())

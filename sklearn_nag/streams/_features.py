@@ -154,7 +154,6 @@ def _few_that_are_no_numbers(words):
 
 
 def _warn_of_text(name, words):
-    """Warn if words are texts."""
     if sum(len(word.split()) for word in words) >= WORDS_OF_TEXT * len(words):
         warnings.warn(
             f"column {name!r} holds texts, and each whole text is hashed as one word, which says little about other "

@@ -454,7 +454,6 @@ class TqdmBar:
         self.bar.update(n_rows)
 
     def close(self):
-        """Close the bar."""
         self.bar.close()
 
 
@@ -472,7 +471,6 @@ class RichBar:
         self.bar.start()
 
     def show(self, n_rows, loss):
-        """Count ``n_rows`` more; show the loss unless it is None."""
         fields = {} if loss is None else {"loss": _of_loss(loss)}
         self.bar.update(self.task, advance=n_rows, **fields)
         task = self.bar.tasks[0]
@@ -480,7 +478,6 @@ class RichBar:
             self.bar.update(self.task, speed=f"{task.completed / task.elapsed:,.0f} rows/s")
 
     def close(self):
-        """Close the bar."""
         self.bar.stop()
 
 
