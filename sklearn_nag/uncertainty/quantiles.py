@@ -245,11 +245,6 @@ def furthest(parts: list) -> Any:
     return max(parts, key=lambda part: (part.rows, part.waiting, part.table.tolist()))
 
 
-def take(known: Quantiles, which: np.ndarray | slice) -> Quantiles:
-    """Some of the streams."""
-    return known._replace(table=known.table[which])
-
-
 def check_counts(name: str, known: Any) -> None:
     """Raise unless rows, and those waiting for a step, are counted by integers."""
     for what in ("rows", "waiting"):
