@@ -157,7 +157,6 @@ class OnlinePipeline(Pipeline):
         self : object
             The fitted pipeline.
         """
-        self._check_steps()
         with self._undone_on_error(refits=True) as told:
             self._telling(told).fit(X, y, **self._with_weights(**params))
         return self
@@ -181,7 +180,6 @@ class OnlinePipeline(Pipeline):
         {ndarray, sparse matrix, data frame}
             The transformed rows.
         """
-        self._check_steps()
         with self._undone_on_error(refits=True) as told:
             return self._telling(told).fit_transform(X, y, **params)
 
@@ -222,7 +220,6 @@ class OnlinePipeline(Pipeline):
         TypeError
             For a step that needs all rows before it can transform any.
         """
-        self._check_steps()
         with self._undone_on_error() as told:
             self._partial_fit(X, y, classes, sample_weight, params, told)
         return self
@@ -242,7 +239,6 @@ class OnlinePipeline(Pipeline):
         {ndarray, sparse matrix, data frame}
             The transformed rows.
         """
-        self._check_steps()
         with self._undone_on_error() as told:
             return self._learn_inside(X, told)
 
@@ -404,6 +400,8 @@ class OnlinePipeline(Pipeline):
         return Pipeline(steps, transform_input=self.transform_input, verbose=self.verbose)
 
     def _undone_on_error(self, refits=False):
+        """Check the steps; return a ``with`` block that restores them if it raises, as `undone_on_error` does."""
+        self._check_steps()
         return undone_on_error([step for _, step in self.steps], refits)
 
     @property
