@@ -131,6 +131,11 @@ _SHORTEST, _SHORTEST_UP_TO, _APART = 20.0, 5, 8.0  # shortest half-life of cells
 _PATIENCE = 3  # passes without gain that end a search: the second often brings none, because its rows are not new
 
 
+def _given(value, what):
+    """A parameter of mixtures with the same value for all estimators of a class, and a docstring that says ``what``."""
+    return property(lambda _: value, doc=what)
+
+
 class _LinesCurvesCells(ToldNumbers):
     """Base of the cells estimators: fixed parameters of a mixture, and experts that join and leave."""
 
@@ -166,29 +171,11 @@ class _LinesCurvesCells(ToldNumbers):
     _fades_by_tuple = True  # whether losses fade by a tuple of half-lives; in older saved models, as with "auto"
     _tried = 0  # number of rows after which it could not join, because nothing was learnt that it could cut by
 
-    @property
-    def estimators(self) -> None:  # type: ignore[override]
-        """None, which stands for the default learners."""
-
-    @property
-    def update(self) -> Any:
-        """AdaHedge; for probabilities, with a fixed share."""
-        return "adahedge"
-
-    @property
-    def eta0(self) -> Any:
-        """No effect: rates are learnt, or fixed for log losses."""
-        return 1.0
-
-    @property
-    def blend(self) -> Any:
-        """Whether there is a blend of all forecasts."""
-        return True
-
-    @property
-    def batch_size(self) -> Any:
-        """No effect: all learners predict each row just before they learn it."""
-        return 1
+    estimators = _given(None, "None, which stands for the default learners.")
+    update = _given("adahedge", "AdaHedge; for probabilities, with a fixed share.")
+    eta0 = _given(1.0, "No effect: rates are learnt, or fixed for log losses.")
+    blend = _given(True, "Whether there is a blend of all forecasts.")
+    batch_size = _given(1, "No effect: all learners predict each row just before they learn it.")
 
     def _default_estimators(self):
         ranks = {"columns": self.columns, "first_rows": self.first_rows}
@@ -785,10 +772,7 @@ class NAGCellsClassifier(_LinesCurvesCells, WeighsClasses, HedgeClassifier):  # 
         self.shuffle = shuffle
         self.random_state = random_state
 
-    @property
-    def loss(self) -> Any:  # type: ignore[override]
-        """Loss by which forecasts are judged."""
-        return "log_loss"
+    loss = _given("log_loss", "Loss by which forecasts are judged.")  # type: ignore[assignment]
 
     def _learner(self, half_life):
         return NAGClassifier(half_life=half_life)
