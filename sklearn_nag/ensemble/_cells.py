@@ -15,7 +15,7 @@ from .._decorators import share
 from ..estimators import merge as merge_learners
 from ..estimators._classifier import WeighsClasses, with_numbers
 from ..estimators._growing_table import in_silence
-from ..estimators._merging import check_went_on, merged_counts
+from ..estimators._merging import check_went_on, merged_counts, merged_evidence
 from ..estimators._nag import NAGClassifier, NAGRegressor
 from ..estimators._parameters import as_they_are, check_as_begun, check_number, parameter_names
 from ..estimators._passes import SEARCHED_FROM, Stopping, are_held_out
@@ -30,7 +30,6 @@ from ..preprocessing._base import merged as merged_transformers
 from ..preprocessing._cells import MOST_CUTS
 from ..preprocessing._knots import KnotTransformer
 from ..preprocessing._places import Columns, ToldNumbers
-from ..uncertainty import quantiles
 from . import _late
 from ._experts import Expert
 from ._hedge import DOCS as HEDGE
@@ -799,7 +798,7 @@ class NAGCellsClassifier(_LinesCurvesCells, WeighsClasses, HedgeClassifier):  # 
         return X, y, weight
 
     def _merge_targets(self, others, base):
-        self._class_counts = merged_counts([model._class_counts for model in (self, *others)], base)
+        self._class_counts = merged_counts([self, *others], base)
 
     def _new_mixture(self, n_forecasts):
         # At the rate 1 of log losses. Not for regressors: one large squared error in the last rows would move all of
@@ -933,8 +932,7 @@ class NAGCellsRegressor(_LinesCurvesCells, HedgeRegressor):  # type: ignore[over
         return self.half_life / np.log(2.0) if isinstance(self.half_life, Real) else np.inf
 
     def _merge_targets(self, others, base):
-        known = [model._evidence for model in (self, *others) if model._evidence is not None]
-        self._evidence = quantiles.merge(known, None if base is None else base._evidence) if known else None
+        self._evidence = merged_evidence([self, *others], base)
         lows, highs = zip(self._range, *(model._range for model in others))
         self._range = np.array([np.min(lows, axis=0), np.max(highs, axis=0)])
         exponents = [model._exponents for model in (self, *others) if model._exponents is not None]

@@ -37,24 +37,24 @@ def merge(models: Iterable[Model], base: Model | None = None) -> Model:
         raise Divergence("the sums of these models leave the range of float64.") from None
     except NotImplementedError as error:
         raise ValueError(f"{type(models[0]).__name__} models like these cannot be merged: {error}.") from None
-    merged._evidence = _merged_evidence([model._evidence for model in models], None if base is None else base._evidence)
+    merged._evidence = merged_evidence(models, base)
     if hasattr(merged, "_class_counts"):
-        merged._class_counts = merged_counts([model._class_counts for model in models], base)
+        merged._class_counts = merged_counts(models, base)
     passes = [model.n_iter_ for model in models if hasattr(model, "n_iter_")]
     if passes:
         merged.n_iter_ = max(passes)
     return merged
 
 
-def _merged_evidence(parts, base):
+def merged_evidence(models, base):
     """Merged evidence of errors; None if no model has any."""
-    known = [part for part in parts if part is not None]
-    return merge_evidence(known, base) if known else None
+    known = [model._evidence for model in models if model._evidence is not None]
+    return merge_evidence(known, None if base is None else base._evidence) if known else None
 
 
-def merged_counts(parts, base):
+def merged_counts(models, base):
     """Merged weight of each class; None if no model has counted them."""
-    known = [part for part in parts if part is not None]
+    known = [model._class_counts for model in models if model._class_counts is not None]
     if not known:
         return None
     common = 0.0 if base is None or base._class_counts is None else base._class_counts
