@@ -27,17 +27,12 @@ OVERFLOWS = ("overflow", "infinity", "NaN")  # words in scikit-learn's errors if
 
 
 class Task(NamedTuple):
-    """A data set, and transformers that make rows of numbers of it.
-
-    ``raw`` precedes learners that take features in their own units, ``scaled`` those that need them scaled.
-    """
+    """A data set."""
 
     name: str
-    X: object
+    X: np.ndarray
     y: np.ndarray
     is_classification: bool
-    raw: object = FunctionTransformer()
-    scaled: object = StandardScaler()
 
     @property
     def error(self):
@@ -123,15 +118,16 @@ def learners(task):
         ours, theirs, printed = NAGRegressor, SGDRegressor, {"target_normalization": None, "clip": None, **printed}
         peer, default = {"learning_rate": "constant"}, {}
     adagrad = ours(normalization=None, **printed)
+    raw, scaled = FunctionTransformer(), StandardScaler()
     sgd, sgd_default = theirs(**peer, **PASSES), theirs(**default, **PASSES)
     return [
-        Learner(ours.__name__, task.raw, ours(**PASSES)),
-        Learner("NAG", task.raw, ours(normalization="max", **printed)),
-        Learner("sNAG", task.raw, ours(normalization="rms", **printed)),
-        Learner("AdaGrad", task.raw, adagrad),
-        Learner("AdaGrad, scaled", task.scaled, adagrad),
-        Learner(theirs.__name__, task.raw, sgd, sgd_default),
-        Learner(f"{theirs.__name__}, scaled", task.scaled, sgd, sgd_default),
+        Learner(ours.__name__, raw, ours(**PASSES)),
+        Learner("NAG", raw, ours(normalization="max", **printed)),
+        Learner("sNAG", raw, ours(normalization="rms", **printed)),
+        Learner("AdaGrad", raw, adagrad),
+        Learner("AdaGrad, scaled", scaled, adagrad),
+        Learner(theirs.__name__, raw, sgd, sgd_default),
+        Learner(f"{theirs.__name__}, scaled", scaled, sgd, sgd_default),
     ]
 
 
