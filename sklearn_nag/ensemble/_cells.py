@@ -285,8 +285,7 @@ class _LinesCurvesCells(ToldNumbers):
         if len(order):
             super()._learn(X, y, weight, order, judge, played)
 
-    @property
-    def _focus_at(self):
+    def _focus_at(self):  # no property, because `dir` would ask for it also if focus_rows=None
         """Number of rows after which the second generation joins; the first must have learnt by then."""
         return self.focus_rows if self.focus_rows > self.first_rows else 2 * self.first_rows
 
@@ -295,7 +294,7 @@ class _LinesCurvesCells(ToldNumbers):
         n_rows = self._n_new
         if self._asleep is not None and self._rows_to_wake() == _TO_WAKE:
             self._wake()
-        if n_rows == self._focus_at or (self._early is not None and n_rows > self._focus_at):
+        if n_rows == self._focus_at() or (self._early is not None and n_rows > self._focus_at()):
             self._tried = n_rows
             hashes = self._expert(_CELLS).transformers[0][1]._hashes
             if self._focus(_FOCUSED, self.depth, *row) or hashes:
@@ -312,13 +311,13 @@ class _LinesCurvesCells(ToldNumbers):
             return
         n_seen = 0
         if self._early is not None:  # the second generation takes its knots from these rows
-            n_left = max(0, self._focus_at - len(self._early))
+            n_left = max(0, self._focus_at() - len(self._early))
             self._early = np.concatenate([self._early, dense(X[:n_left], self._cut_columns())])
-            if self._late == [] and len(self._early) >= self._focus_at:
+            if self._late == [] and len(self._early) >= self._focus_at():
                 self._late, n_seen = _late.begun(self._early, self._still_for), n_left
-        if self._late and len(places := _late.waiting(self._late, self._focus_at)):
+        if self._late and len(places := _late.waiting(self._late, self._focus_at())):
             values = dense(X[n_seen:], self._cut_columns()[places])
-            self._late = _late.gone_on(self._late, places, values, self._focus_at)
+            self._late = _late.gone_on(self._late, places, values, self._focus_at())
 
     def _cut_columns(self):
         """Places of the columns that get curves and cells."""
@@ -336,8 +335,8 @@ class _LinesCurvesCells(ToldNumbers):
         if self.focus_rows is None or not generations:
             return 0
         changes = [] if self._asleep is None else [n_rows + self._rows_to_wake()]
-        if generations == [_CELLS] and (n_rows < self._focus_at or self._early is not None):
-            changes.append(max(self._focus_at, 2 * self._tried, n_rows + 1))  # shards may have passed it together
+        if generations == [_CELLS] and (n_rows < self._focus_at() or self._early is not None):
+            changes.append(max(self._focus_at(), 2 * self._tried, n_rows + 1))  # shards may have passed it together
         elif generations != [_FINER] or any(map(len, self._late or ())):
             changes.append(self._next_look(n_rows))
         return min(changes, default=0)
@@ -353,7 +352,7 @@ class _LinesCurvesCells(ToldNumbers):
 
     def _next_look(self, n_rows):
         """Number of rows, above ``n_rows``, at which losses are next looked at."""
-        look = _FIRST_LOOK * self._focus_at
+        look = _FIRST_LOOK * self._focus_at()
         while look <= n_rows:
             look *= 2
         return look
@@ -432,7 +431,7 @@ class _LinesCurvesCells(ToldNumbers):
             depth = self._expert(generations[-1]).transformers[0][1].depth
             if self._focus(_OF_LATE, depth, *row):
                 self._late = [np.empty(0) if i in late else values for i, values in enumerate(self._late)]
-        elif falls and n_rows >= _FINER_FROM * self._focus_at:
+        elif falls and n_rows >= _FINER_FROM * self._focus_at():
             depth = self._finer_depth()
             if _FINER not in generations and depth > self.depth and self._focus(_FINER, depth, *row):
                 for name in generations[:-1]:

@@ -231,8 +231,9 @@ class ReadableMixin:
         return shown
 
     def _named_loss(self, loss):
-        """A mean loss and its name; a squared error, which is halved, also as its root mean square for one output."""
+        """A mean loss and its name; a squared error, which is halved, also as RMSE for one output of a regressor."""
         if self.loss != "squared_error":
             return f"{loss:.6g} ({self.loss})"
-        root = f"; RMSE {np.sqrt(2.0 * loss):.6g}" if self._n_outputs in (None, 1) else ""
+        is_of_one = getattr(self, "_n_outputs", 0) in (None, 1)
+        root = f"; RMSE {np.sqrt(2.0 * loss):.6g}" if is_of_one else ""
         return f"{loss:.6g} (half the squared error{root})"

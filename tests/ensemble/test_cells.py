@@ -90,6 +90,7 @@ def test_it_mixes_what_its_pipelines_play(kernel):
     assert list(model.named_estimators_) == [*BEFORE_CELLS, "cells"]
     model = NAGCellsClassifier(**{**SMALL, "focus_rows": None}).fit(rows, targets > 14)
     assert list(model.named_estimators_) == ["lines", "products", "curves", "cells"]
+    assert "weights_" in dir(model)
 
 
 def test_there_are_no_more_products_than_learners_stand(rng):

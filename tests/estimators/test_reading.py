@@ -180,6 +180,9 @@ def test_a_summary_says_that_squared_errors_are_halved(rng):
     assert f"{two.progressive_loss_:.6g} (half the squared error), each row" in two._repr_html_()
     of_loss = NAGRegressor("absolute_error").partial_fit(X, y)
     assert f"{of_loss.progressive_loss_:.6g} (absolute_error), each row" in of_loss._repr_html_()
+    for family in (NAGClassifier, ScaleInvariantClassifier):
+        clf = family("squared_error").partial_fit(X, y > 0, [False, True])
+        assert f"{clf.progressive_loss_:.6g} (half the squared error), each row" in clf._repr_html_()
 
 
 def test_summary_after_several_passes(rng):
