@@ -66,58 +66,52 @@ AHEAD = 4  # a row is prefetched this many rows ahead, if rows are not in memory
 LINES = 16  # cache lines to prefetch of a dense row; the processor finds those that follow by itself
 MOST_LINES = 64  # of a sparse row: reading scattered columns in between, the processor forgets where it was
 
-settle = predict = must_wait = step = note = named = UNBOUND  # of families
-take = move = takes_ahead = UNBOUND  # of families that separate scales from weights
-due = fade = revive = suspend = must_renew = UNBOUND  # of families that forget
+predict = step = UNBOUND  # of families; functions that a family lacks are these:
 
 
 @fast
 def nothing(*args):
-    """Default of ``take``, ``move``, ``fade``, ``revive`` and ``suspend``: do nothing."""
+    """Do nothing."""
 
 
 @fast
 def never(*args):
-    """Default of ``settle``, ``must_wait`` and ``must_renew``."""
+    """Return False."""
     return False
 
 
+take = move = fade = revive = suspend = nothing
+settle = must_wait = must_renew = never
+
+
 @fast
-def always_ahead():
-    """Default of ``takes_ahead``, for families without ``move``."""
+def takes_ahead():
+    """Whether a row may be taken ahead: always, for families without ``move``."""
     return True
 
 
 @fast
-def note_played(noted, row, heads, rule, c):
-    """Default of ``note``, for families that play while they learn: predictions, if wanted."""
+def note(noted, row, heads, rule, c):
+    """Note predictions, if wanted, for families that play while they learn."""
     if noted.shape[0] > 0:
         for j in range(rule.n_targets):
             noted[row, j] = heads[PLAYED, j]
 
 
 @fast
-def never_due(rule, clock, c):
-    """Default of ``due``."""
+def due(rule, clock, c):
+    """Factor of fading for families that do not forget."""
     return 1.0
 
 
 @fast
-def named_already(f, rule, model):
-    """Default of ``named``, for families that pass named tuples."""
+def named(f, rule, model):
+    """What families pass that has names already."""
     return f, rule, model
 
 
-BY_DEFAULT = {
-    "settle": never, "take": nothing, "takes_ahead": always_ahead, "move": nothing, "must_wait": never,
-    "note": note_played, "named": named_already,
-    "due": never_due, "fade": nothing, "revive": nothing, "suspend": nothing, "must_renew": never,
-}  # fmt: skip
-
-
 def bind(module, **functions):
-    """Loops for dense and sparse rows, made of a family's functions and, for those that it lacks, `BY_DEFAULT`."""
-    functions = {**BY_DEFAULT, **functions}
+    """Loops for dense and sparse rows, made of a family's functions and, for those that it lacks, of those above."""
     return bound(learn_dense, module, functions), bound(learn_sparse, module, functions)
 
 
