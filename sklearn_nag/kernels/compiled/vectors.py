@@ -9,6 +9,7 @@ each time it begins. A loop over these values takes eight columns at a time itse
 from __future__ import annotations
 
 import operator
+from functools import partial
 
 from llvmlite import ir
 from numba import types
@@ -34,34 +35,14 @@ IS_CLOSE = "+avx512f" in getattr(cpu_target.target_context.codegen(), "_tm_featu
 class Vector(types.Type):
     """Type of eight numbers."""
 
-    def __init__(self):
-        super().__init__(name="Vector")
-
 
 class Mask(types.Type):
     """Type of eight truth values."""
 
-    def __init__(self):
-        super().__init__(name="Mask")
 
-
-vector, mask = Vector(), Mask()
-
-
-@register_model(Vector)
-class VectorModel(models.PrimitiveModel):
-    """Eight numbers in a register."""
-
-    def __init__(self, manager, kind):
-        super().__init__(manager, kind, NUMBERS)
-
-
-@register_model(Mask)
-class MaskModel(models.PrimitiveModel):
-    """Eight bits in a register."""
-
-    def __init__(self, manager, kind):
-        super().__init__(manager, kind, BITS)
+vector, mask = Vector("Vector"), Mask("Mask")
+register_model(Vector)(partial(models.PrimitiveModel, be_type=NUMBERS))
+register_model(Mask)(partial(models.PrimitiveModel, be_type=BITS))
 
 
 # -- generating the compiler's code
