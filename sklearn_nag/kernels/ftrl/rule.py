@@ -90,10 +90,7 @@ class Rule(OneHeadRule):
         of_all = self.regularizer == "entropy" or self.projected
         return (self.selective or not self.centred) and not of_all
 
-    @property
-    def columnwise(self):
-        """The same as `lazy`; see `LinearRule`."""
-        return self.lazy
+    columnwise = lazy  # see `LinearRule`
 
     def shrinks_rows(self):
         """Whether rows are divided by the root of their mean square length."""
