@@ -9,7 +9,7 @@ import numpy as np
 
 from ..state.columns import count_rows, rows_apart, rows_of_fields
 from ..state.memory import LINE, array_in_lines
-from ..vectorized.blocks import dense_blocks, gather_rows
+from ..vectorized.blocks import change_columns, dense_blocks
 from ..vectorized.columns import prepare_row
 
 # Entries of ``clock`` in every family: the total weight of the rows, and a number that is not 0 while a row waits for a
@@ -127,16 +127,10 @@ class Preparation:
         """Prepare the columns of the model that a CSR row visits."""
         state, (*_, followed) = self.state, self.tables
         some = slice(indptr[row], indptr[row + 1])
-        index, x = gather_rows(state, [indices[some]], [data[some]])
         state.t = float(self.clock[T])
-        subset = state.columns.take(index)
-        before = subset.frequent.copy() if state.rule.selective else None
-        prepare_row(state, subset, x[0], c)
-        state.columns.put(index, subset)
-        if state.rule.selective and (before != subset.frequent).any():
-            n = len(index) - state.rule.intercept
-            features = index[:n][subset.frequent[:n] > 0]
-            state.follow(features)  # these include all that were frequent
+        change_columns(state, [indices[some]], [data[some]], lambda columns, x: prepare_row(state, columns, x[0], c))
+        if state.rule.selective:
+            features = state.followed()
             followed[0], followed[1 : 1 + len(features)] = len(features), features
 
 

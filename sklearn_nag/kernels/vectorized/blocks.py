@@ -131,14 +131,20 @@ def gather_rows(state, places, values):
     return index, x
 
 
-def _learn_sparse(learn, state, loss, X, rows, y, weight, played):
-    """Learn CSR rows as dense ones; see `gather_rows`."""
+def _learn_sparse(learn, state, loss, X, rows, *args):
+    """Learn CSR rows as dense ones."""
     named = [slice(X.indptr[row], X.indptr[row + 1]) for row in rows]
-    index, x = gather_rows(state, [X.indices[some] for some in named], [X.data[some] for some in named])
+    places, values = [X.indices[some] for some in named], [X.data[some] for some in named]
+    change_columns(state, places, values, lambda columns, x: learn(state, columns, loss, x, *args))
+
+
+def change_columns(state, places, values, change):
+    """Let ``change(columns, x)`` change the columns that CSR rows visit; the arguments are those of `gather_rows`."""
+    index, x = gather_rows(state, places, values)
     selective, features = state.rule.selective, index[: len(index) - state.rule.intercept]
     subset = state.columns.take(index)
     before = subset.frequent.copy() if selective else None
-    learn(state, subset, loss, x, y, weight, played)
+    change(subset, x)
     state.columns.put(index, subset)
     if selective and (before != subset.frequent).any():
         state.follow(features[subset.frequent[: len(features)] > 0])  # all that were frequent are among them
