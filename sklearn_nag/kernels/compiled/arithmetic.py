@@ -1,7 +1,5 @@
 """Roots and exponentials that compile to vector instructions."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .jit import fast, strict

@@ -8,8 +8,6 @@ Names have no paths or dates, so that environments and container images can shar
 size is bounded; the least recently used files go first.
 """
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import os

@@ -4,8 +4,6 @@ The table is a copy: for dense rows of the model's whole table, for sparse ones 
 has the place of each field. Below the fields, rows ``x``, ``z`` and ``inverse`` hold intermediate results.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..state.fields import ROUNDING

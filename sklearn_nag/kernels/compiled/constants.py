@@ -8,8 +8,6 @@ Constants are for what is done to a *column*. What is done once per row, as by a
 serves all rules.
 """
 
-from __future__ import annotations
-
 from collections import namedtuple
 from functools import cache
 

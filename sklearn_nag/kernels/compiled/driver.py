@@ -35,8 +35,6 @@ processor handles many columns while a chain of exponentials determines how far 
 ========================================================================= ==============================================
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..state.memory import LINE

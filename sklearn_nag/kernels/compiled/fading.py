@@ -1,7 +1,5 @@
 """Fading within compiled loops; see `state.fading`."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """From arrays to arguments of compiled code, and back."""
 
-from __future__ import annotations
-
 from collections import namedtuple
 from functools import lru_cache
 

@@ -1,7 +1,5 @@
 """Rows of the table of heads: what compiled code keeps for each head while it learns a row."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..state.lifts import LARGEST

@@ -8,8 +8,6 @@ What a rule can never change is known at compile time: `for_rule` copies functio
 `constants`.
 """
 
-from __future__ import annotations
-
 import hashlib
 from functools import cache
 from types import FunctionType

@@ -9,8 +9,6 @@ What Numba does otherwise, and its share of the time:
 * It collects garbage: a tenth.
 """
 
-from __future__ import annotations
-
 import gc
 import operator
 

@@ -1,7 +1,5 @@
 """The losses as compiled functions of one prediction; `sklearn_nag.losses` has the formulas."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

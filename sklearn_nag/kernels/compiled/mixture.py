@@ -3,8 +3,6 @@
 Functions are strict: if differences of losses were rearranged, a loss that all experts share would swallow them.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..state.lifts import LARGEST, LARGEST_POWER

@@ -1,7 +1,5 @@
 """Projections onto the sets of `sklearn_nag.constraints`, in a row of the table of columns."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...constraints import FLATTEST, ROUNDING, STEPS, L2Ball, Simplex

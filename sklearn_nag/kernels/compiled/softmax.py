@@ -1,7 +1,5 @@
 """Heads of classes that are compared with one another, as compiled functions; see `sklearn_nag.losses.Softmax`."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...losses import BISECTIONS

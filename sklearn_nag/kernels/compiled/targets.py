@@ -1,7 +1,5 @@
 """What a row does to the targets and their unit, as compiled functions."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...losses import FARTHEST, NOTHING, ZERO

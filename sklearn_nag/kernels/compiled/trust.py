@@ -1,7 +1,5 @@
 """Trust in the latest weights and in their average, as compiled functions; see `state.judged`."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

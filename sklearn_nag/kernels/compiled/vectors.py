@@ -6,8 +6,6 @@ each time it begins. A loop over these values takes eight columns at a time itse
 `load` and `store` check nothing: rows must have room for whole vectors.
 """
 
-from __future__ import annotations
-
 import operator
 from functools import partial
 

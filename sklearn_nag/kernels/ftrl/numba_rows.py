@@ -1,7 +1,5 @@
 """The updates of `numpy_rows` as compiled loops; tests check that both agree."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import NamedTuple
 

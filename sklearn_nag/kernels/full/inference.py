@@ -4,8 +4,6 @@
 ``sigma^2 (1 + x^T S^-1 x)``. Weights of rows count as numbers of rows.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.special import stdtrit

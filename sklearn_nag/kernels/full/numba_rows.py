@@ -5,8 +5,6 @@ and for each column row by row. Each number goes through the same operations in 
 factor is read and written once for all of them. Rows are then learnt one after another.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -11,8 +11,6 @@ Compiled loops fade by themselves, with `fade` of ``numba_rows``. NumPy, models 
 columns), and models of earlier versions stop between rows.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

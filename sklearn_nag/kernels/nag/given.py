@@ -1,7 +1,5 @@
 """Setting models to a linear function in raw units, such as a batch solver's."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

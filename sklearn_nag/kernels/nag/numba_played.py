@@ -5,8 +5,6 @@ what it needs, and `play_rows`, of which most rules and all kinds of rows share 
 noted. It takes eight rows at a time unless these wait for one another, as they do if experts are mixed.
 """
 
-from __future__ import annotations
-
 import functools
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """`numpy_rows` as compiled loops; tests check that both agree to rounding, scales and ``t`` bit for bit."""
 
-from __future__ import annotations
-
 import functools
 import math
 import operator
