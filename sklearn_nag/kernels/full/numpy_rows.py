@@ -8,10 +8,10 @@ no system is solved until somebody asks for weights.
 
 import numpy as np
 
-from ..state.lifts import LARGEST, all_finite, lift, needs_lift
+from ..state.lifts import LARGEST, all_finite
 from ..state.model import Diverged
 from ..vectorized.blocks import learn_in_blocks
-from ..vectorized.columns import running
+from ..vectorized.columns import raise_lifts_for, running
 from ..vectorized.targets import clip_played, count_losses, read_targets, suffer_bounded
 from .rule import SOME, played_factor, rank_tolerance, solve
 
@@ -88,9 +88,7 @@ def relative(state, x):
     """The row, lifted and relative to the first one; updates lifts, sizes and the origin."""
     columns, bias = state.columns, state.rule.intercept
     size = np.abs(x)
-    needs = np.flatnonzero(needs_lift(size, size * columns.lift, columns.largest > 0))
-    if needs.size:
-        state.relift(needs, lift(size[needs]))
+    raise_lifts_for(columns, size, state.relift)
     np.maximum(columns.largest, size, out=columns.largest)
     x = x * columns.lift
     if bias and state.largest_weight == 0:

@@ -1,6 +1,7 @@
 """What rows do to columns in all families: lifts, means, scales and ``z``."""
 
 import itertools
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -23,7 +24,7 @@ def raise_lifts(rule, columns, absolute, start, before=None):
     suspects = np.flatnonzero((peak * columns.lift >= HIGHEST) | ((columns.largest == 0) & (peak > 0)))
     if suspects.size == 0:
         return len(absolute)
-    _raise_lifts_for(rule, columns, absolute[start], before)
+    raise_lifts_for(columns, absolute[start], partial(columns.relift, rule), before)
     values = absolute[start:, suspects]
     lifted = values * columns.lift[suspects]
     seen = np.logical_or.accumulate(np.vstack([columns.largest[suspects] > 0, values > 0]))[:-1]
@@ -31,13 +32,13 @@ def raise_lifts(rule, columns, absolute, start, before=None):
     return start + 1 + later[0] if later.size else len(absolute)
 
 
-def _raise_lifts_for(rule, columns, absolute, before=None):
-    """Adapt the lifts to a row, as `raise_lifts`."""
+def raise_lifts_for(columns, absolute, relift, before=None):
+    """Adapt the lifts to a row, as `raise_lifts`; ``relift`` is that of the columns or of the model."""
     needs = np.flatnonzero(needs_lift(absolute, absolute * columns.lift, columns.largest > 0))
     if needs.size:
         if before is not None:
             before()
-        columns.relift(rule, needs, lift(absolute[needs]))
+        relift(needs, lift(absolute[needs]))
 
 
 def switch_frequent(state, columns, x, c, start, before=None):
@@ -79,7 +80,7 @@ def prepare_row(state, columns, x, c):
         if state.rule.selective:
             _switch_frequent_for(state, columns, x, c)
         if state.rule.lifted:
-            _raise_lifts_for(state.rule, columns, np.abs(x))
+            raise_lifts_for(columns, np.abs(x), partial(columns.relift, state.rule))
         if state.t == 0 and state.rule.centred:
             begin_at(state.rule, columns, x * columns.lift)
 
