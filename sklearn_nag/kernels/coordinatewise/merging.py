@@ -20,10 +20,8 @@ def merge(states, base):
 
 
 def _merge(parts):
-    merged, everyone = parts.merged, [*parts.states, parts.base]
+    merged = parts.merged
     rule, columns = merged.rule, merged.columns
-    merged.largest_gradient[:] = np.max([state.largest_gradient for state in everyone], axis=0)
-    merged.largest_weight = max(state.largest_weight for state in everyone)
     merged.merge_judged(parts)
     if columns.G is not None:
         columns.G[:] = np.maximum(parts.total(lambda state: state.columns.G), TINY)

@@ -59,8 +59,6 @@ def _unfold(state, move):
 def _merge_sums(parts, exact):
     """Set the factor of the merged model and, if ``exact``, ``q``."""
     merged, base, everyone = parts.merged, parts.base, [*parts.states, parts.base]
-    merged.largest_gradient[:] = np.max([state.largest_gradient for state in everyone], axis=0)
-    merged.largest_weight = max(state.largest_weight for state in everyone)
     # A row adds x^T S^+ x, which falls as 1 / t: the sum of one model would grow with the logarithm of the rows.
     merged.Gamma[:] = np.max([state.Gamma for state in everyone], axis=0)
     heads = slice(None) if exact else slice(0)

@@ -13,7 +13,7 @@ from scipy.special import wrightomega
 
 from ...losses import FARTHEST, NOTHING
 from .lifts import LARGEST, LARGEST_POWER, TINY, positive
-from .model import TARGET_LIFT, Diverged
+from .model import TARGET_LIFT, BoundedState, Diverged
 
 
 @dataclass
@@ -172,6 +172,9 @@ def _merge_inputs(parts, lift, origin):
     for name in merged.clocks():
         setattr(merged, name, float(parts.total(lambda state, name=name: getattr(state, name))))
     merged.loss[:] = np.minimum(parts.total(lambda state: state.loss), LARGEST)
+    if isinstance(merged, BoundedState):
+        merged.largest_gradient[:] = np.max([state.largest_gradient for state in everyone], axis=0)
+        merged.largest_weight = max(state.largest_weight for state in everyone)
     columns.lift[:] = lift
     if origin is not None:
         columns.origin[:] = origin
