@@ -159,7 +159,8 @@ def run(sparse, dense, X, y, sample_weight, order, model, predictions, *, row_co
     kept = NOTHING_KEPT if predictions is None else predictions
     if sparse is None and not (isinstance(X, np.ndarray) and X.flags.c_contiguous):
         return _run_blocks(dense, X, targets, order, model, kept, prepare, player)
-    learn, arrays = (dense, (constant(X),)) if sparse is None else (sparse, tuple(map(constant, csr_arrays(X))))
+    learn, arrays = (dense, (X,)) if sparse is None else (sparse, (X.data, X.indices, X.indptr))
+    arrays = tuple(map(constant, arrays))
     n, step = len(order) or X.shape[0], int(max(1, AT_ONCE // row_cost))
     step = step if player is None else min(step, player.most_rows)
     if n <= step:
@@ -217,11 +218,6 @@ def _called(function, *args):
         if isinstance(cause, KeyboardInterrupt):
             raise KeyboardInterrupt from None
         raise
-
-
-def csr_arrays(X):
-    """Data, indices and ``indptr`` of a CSR array."""
-    return X.data, X.indices, X.indptr
 
 
 def entries_of_row(X):
