@@ -21,6 +21,7 @@ from .constants import (
     IS_SELECTIVE,
     NORM,
     RMS,
+    UNBOUND,
 )
 from .jit import fast, slow, strict
 from .vectors import (
@@ -37,6 +38,7 @@ from .vectors import (
     put_4,
     put_8,
     store,
+    total,
     where,
 )
 
@@ -180,6 +182,22 @@ def inverse_scale(table, f, i, squares, roots, are_rare):
         is_rare = are_rare if not ARE_MIXED else load(table, f.frequent, i) == 0.0
         root = where(is_rare, load(table, f.inverse, i), eight(root))
     return where(squares > 0.0, root * inverse_sqrt_of_any(squares), 1.0)
+
+
+normalise = UNBOUND  # of families: ``normalise(table, f, i, moved, roots, are_rare)``, with what `relative` returns
+
+
+@fast
+def normalise_columns(table, f, before, t, c, bias, rare, n):
+    """Lift, centre and ``normalise`` the row ``x``, eight columns at a time; return the sum of what that returns."""
+    times, roots, squared = times_of(before, c), roots_of(t), eight(0.0)
+    fill_roots(table, f, rare, n, roots)
+    for i in range(0, rare if HAS_RARE else n, WIDTH):
+        squared += normalise(table, f, i, relative(table, f, i, times, bias), roots, False)
+    if HAS_RARE:
+        for i in range(rare, n, WIDTH):
+            squared += normalise(table, f, i, relative_of_rare(table, f, i, c), roots, True)
+    return total(squared)
 
 
 @strict

@@ -6,10 +6,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiled.arithmetic import each_exp_minus_1, exp, inverse_sqrt
-from ..compiled.columns import fill_roots, inverse_scale, relative, relative_of_rare, roots_of, times_of
+from ..compiled.columns import inverse_scale, normalise_columns
 from ..compiled.constants import (
     ARE_MIXED,
-    HAS_RARE,
     HAS_TARGET_UNIT,
     IS_CENTRED,
     NORM,
@@ -22,7 +21,7 @@ from ..compiled.constants import (
 from ..compiled.driver import bind, learn
 from ..compiled.handover import T, layout_of
 from ..compiled.heads import AVERAGE, CLIPPED, GRADIENT, LATEST, PREDICTION
-from ..compiled.jit import fast, for_rule, strict
+from ..compiled.jit import bound, fast, for_rule, strict
 from ..compiled.losses import CompiledLoss, compiled_loss, loss_constants
 from ..compiled.targets import FREE, LARGEST_WEIGHT, compiled_bound, compiled_clip, suffer_bounded
 from ..compiled.trust import Trust, blend, judge_row, trust_of
@@ -38,7 +37,7 @@ SCRATCH = ("x", "z", "size", "inverse", "contribution")  # rows below the fields
 
 @fast
 def normalise(table, f, i, moved, roots, are_rare):
-    """Fill ``size`` of eight columns with values ``x``; for the potential, also ``inverse`` and ``z``."""
+    """Fill and return ``size`` of eight columns with values ``x``; for the potential, also fill ``inverse``, ``z``."""
     x, squares = moved
     if NORM == RMS:
         inverse = inverse_scale(table, f, i, squares, roots, are_rare)
@@ -52,6 +51,10 @@ def normalise(table, f, i, moved, roots, are_rare):
             size = where(frequent, maximum(deviation, abs(x)), size)
             store(table, f.deviation, i, where(frequent, size, deviation))
     store(table, f.size, i, size)
+    return size
+
+
+normalise_row = bound(normalise_columns, __name__, {"normalise": normalise})
 
 
 @strict
@@ -134,13 +137,7 @@ def predict(table, heads, f, rule, model, clock, c, bias, rare, width, n):
     clock[T] += c
     clock[LARGEST_WEIGHT] = max(clock[LARGEST_WEIGHT], c)
     t, largest_weight = clock[T], clock[LARGEST_WEIGHT]
-    times, roots = times_of(before, c), roots_of(t)
-    fill_roots(table, f, rare, n, roots)
-    for i in range(0, rare if HAS_RARE else n, WIDTH):
-        normalise(table, f, i, relative(table, f, i, times, bias), roots, False)
-    if HAS_RARE:
-        for i in range(rare, n, WIDTH):
-            normalise(table, f, i, relative_of_rare(table, f, i, c), roots, True)
+    normalise_row(table, f, before, t, c, bias, rare, n)
     for k in range(rule.n_targets):
         if UPDATE == POTENTIAL:
             p, q = play_potential(table, f, k, rule.alpha, rule.n_columns, t, largest_weight, c, n)

@@ -5,20 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiled.columns import (
-    fill_roots,
-    inverse_scale,
-    lift_of,
-    relative,
-    relative_of_rare,
-    roots_of,
-    times_of,
-)
+from ..compiled.columns import inverse_scale, lift_of, normalise_columns
 from ..compiled.constants import (
     FADES_ON_THE_WAY,
     HAS_BOUNDS,
     HAS_CONSTRAINT,
-    HAS_RARE,
     HAS_TARGET_UNIT,
     IS_CENTRED,
     MAX,
@@ -33,7 +24,7 @@ from ..compiled.driver import bind, learn
 from ..compiled.fading import Fading, factor_due, fade_table, fading_by
 from ..compiled.handover import T, columns_of, has_rare, layout_of
 from ..compiled.heads import CLIPPED, GRADIENT, PREDICTION, UNIT
-from ..compiled.jit import fast, for_rule, slow, strict_slow
+from ..compiled.jit import bound, fast, for_rule, slow, strict_slow
 from ..compiled.losses import CompiledLoss, compiled_loss, loss_constants
 from ..compiled.projections import compiled_constraint, project
 from ..compiled.targets import SPREAD, compiled_clip, fade_targets, suffer
@@ -76,18 +67,7 @@ def normalise(table, f, i, moved, roots, are_rare):
     return z * z
 
 
-@fast
-def normalise_row(table, f, rule, clock, before, c, bias, rare, n):
-    """Lift, centre and `normalise` the row ``x``; return the mean length of such rows."""
-    times, roots, squared = times_of(before, c), roots_of(clock[T]), eight(0.0)
-    fill_roots(table, f, rare, n, roots)
-    for i in range(0, rare if HAS_RARE else n, WIDTH):
-        squared += normalise(table, f, i, relative(table, f, i, times, bias), roots, False)
-    if HAS_RARE:
-        for i in range(rare, n, WIDTH):
-            squared += normalise(table, f, i, relative_of_rare(table, f, i, c), roots, True)
-    clock[N] += c * total(squared)
-    return np.sqrt(clock[N] / clock[T]) if rule.shrinks and clock[N] > 0 else 1.0
+normalise_row = bound(normalise_columns, __name__, {"normalise": normalise})
 
 
 @fast
@@ -198,7 +178,8 @@ def predict(table, heads, f, rule, model, clock, c, bias, rare, width, n):
         for k in range(rule.n_targets):
             heads[UNIT, k] = model.target[SPREAD, k] / np.sqrt(max(before, TINY))
     clock[T] += c
-    length = normalise_row(table, f, rule, clock, before, c, bias, rare, n)
+    clock[N] += c * normalise_row(table, f, before, clock[T], c, bias, rare, n)
+    length = np.sqrt(clock[N] / clock[T]) if rule.shrinks and clock[N] > 0 else 1.0
     growth = max(clock[T], 1.0) ** rule.power_t if rule.power_t > 0.0 else 1.0
     for k in range(rule.n_targets):
         factor = length * (heads[UNIT, k] if rule.degree == 2 else 1.0)
