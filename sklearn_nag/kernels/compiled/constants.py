@@ -65,5 +65,7 @@ def column_constants(rule):
         "are_mixed": rule.counts_entries,
         "counts_entries": rule.counts_entries,
         "has_target_unit": rule.target_unit,
+        "has_constraint": rule.projected,
+        "has_bounds": rule.bounded,
         "drops_rounding": rule.drops_rounding,
     }

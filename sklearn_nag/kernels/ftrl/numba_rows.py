@@ -301,8 +301,6 @@ def compiled_constants(rule, loss):
     """Constants of a rule and a class of losses, for dense rows, with rare columns if there can ever be any."""
     return constants_of(
         regularizer=REGULARIZERS.index(rule.regularizer),
-        has_constraint=rule.projected,
-        has_bounds=rule.bounded,
         fades_on_the_way=rule.forgets,
         **column_constants(rule),
         **loss_constants(loss),

@@ -903,8 +903,6 @@ def compiled_constants(rule, loss):
         has_l2=rule.l2 > 0,
         has_one_head=has_one_head(rule, loss),
         shares_g=rule.sharing > 1,
-        has_constraint=rule.projected,
-        has_bounds=rule.bounded,
         has_targets=rule.target_unit or rule.clip is not None,
         fades_on_the_way=rule.fades_on_the_way,
         holds_scales=rule.holds_scales,
