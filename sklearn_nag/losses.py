@@ -10,8 +10,6 @@ change of ``p`` in the time ``a`` under ``dp/da = -gradient(p, y)``. An explicit
 the gradient; the move is the limit of infinitely many small steps, which cannot pass the target.
 """
 
-from __future__ import annotations
-
 import math
 from typing import ClassVar, Literal, TypeAlias
 
