@@ -120,7 +120,6 @@ class State(BoundedState):
 
     @classmethod
     def new(cls, rule, n_features):
-        """State before the first row."""
         state = super().new(rule, n_features)
         n_columns = state.columns.lift.size
         state.factor = np.zeros((n_columns, n_columns))

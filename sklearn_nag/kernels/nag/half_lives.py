@@ -93,7 +93,6 @@ class MixedState(State):
 
     @classmethod
     def new(cls, rule, n_features):
-        """State before the first row."""
         state, rules = super().new(rule, n_features), rules_of(rule)
         state.others = tuple(State.new(own, n_features) for own in rules[1:])
         unit = 0.0 if rule.in_nats else float(rule.degree or OF_DEVIANCES)

@@ -246,7 +246,6 @@ class State(JudgedState):
 
     @classmethod
     def new(cls, rule, n_features):
-        """State before the first row."""
         state = super().new(rule, n_features)
         state.mixture = Mixture(np.zeros((rule.n_groups, rule.experts)), np.zeros(rule.n_groups))
         state.gradient_lift = np.full(rule.n_heads // rule.sharing, LARGEST_LIFT)

@@ -44,7 +44,6 @@ class JudgedState(LinearState):
 
     @classmethod
     def new(cls, rule, n_features):
-        """State before the first row."""
         state = super().new(rule, n_features)
         state.begin_to_judge(rule)
         return state

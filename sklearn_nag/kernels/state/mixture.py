@@ -238,7 +238,6 @@ class FixedShare(Mixture):
         return cls(np.zeros((n_groups, n_experts)), np.full(n_groups, gap), np.zeros(n_groups), unit)
 
     def copy(self):
-        """Independent copy."""
         return FixedShare(self.excess.copy(), self.gap.copy(), self.rounds.copy(), self.unit)
 
     rearranged = FixedRate.rearranged

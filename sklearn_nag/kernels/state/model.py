@@ -651,7 +651,6 @@ class BoundedState(LinearState):
 
     @classmethod
     def new(cls, rule, n_features):
-        """State before the first row."""
         state = super().new(rule, n_features)
         state.largest_gradient = np.zeros(rule.n_heads)
         return state

@@ -62,6 +62,8 @@ def is_placed(rule, n_features):
 class PlacedState:
     """A model that stores only the columns that rows have named, each in a place of its own.
 
+    Methods without a docstring do what those of `LinearState` do.
+
     Parameters
     ----------
     common : LinearState
@@ -157,15 +159,12 @@ class PlacedState:
         return model
 
     def latest(self):
-        """Like `LinearState.latest`."""
         return self._with(self.common.latest())
 
     def unclipped(self):
-        """Like `LinearState.unclipped`."""
         return self._with(self.common.unclipped())
 
     def moved(self, places):
-        """Like `LinearState.moved`."""
         self.common.moved(np.zeros(0, np.int64))  # raises if features cannot be moved
         features = self.features()
         features = features[places[features] >= 0]
@@ -186,7 +185,6 @@ class PlacedState:
 
     @property
     def can_be_written(self):
-        """Like `LinearState.can_be_written`."""
         return can_be_written(self.place) and self.common.can_be_written and can_be_written(self.store.table)
 
     def features(self):
@@ -249,7 +247,6 @@ class PlacedState:
     # -- learning
 
     def undo(self, named=None):
-        """Like `LinearState.undo`."""
         return Undo(self, None if named is None else distinct(named, self.n_features))
 
     def learn(self, learn_rows, loss, X, y, sample_weight, order, predictions):
@@ -268,7 +265,6 @@ class PlacedState:
             self.put(features if some.nnz or len(self.centred) else features[:0], part)
 
     def adopt(self, rule):
-        """Like `LinearState.adopt`."""
         if not can_be_placed(rule):
             raise ValueError(
                 f"a model of {rule.n_heads:,} weight vectors of {self.n_features:,} columns keeps those alone that "
@@ -288,34 +284,27 @@ class PlacedState:
     # -- what the arrays stand for
 
     def sparse_weights(self):
-        """Like `LinearState.sparse_weights`."""
         return sparse_weights_of(self, self.features())
 
     coef = sparse_weights
 
     def intercept(self):
-        """Like `LinearState.intercept`."""
         return self.part(self.centred).linear()[1]
 
     def is_exact(self):
-        """Like `LinearState.is_exact`."""
         return self.part(self.features()).is_exact()
 
     def scale(self):
-        """Like `LinearState.scale`."""
         return self._of_columns(lambda model: model.scale(), 1.0 if self.rule.normalization is None else 0.0)
 
     def mean(self):
-        """Like `LinearState.mean`."""
         return self._of_columns(lambda model: model.mean(), 0.0)
 
     def share_of_rows(self):
-        """Like `LinearState.share_of_rows`."""
         return self._of_columns(lambda model: model.share_of_rows(), 0.0)
 
     @property
     def largest(self):
-        """Like `LinearState.largest`."""
         return self._of_columns(lambda model: model.columns.largest, 0.0)[: self.n_features]
 
     def _of_columns(self, read, of_others):
