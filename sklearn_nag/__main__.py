@@ -16,8 +16,6 @@ Other commands, each with options that --help lists:
   python -m sklearn_nag warm-up                                    compile the code of models in advance
 """
 
-from __future__ import annotations
-
 import io
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Figures: for bundled data a summary and all curves; for a file what each learner is worth."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .comparison import BASELINES, OURS, PEERS

@@ -1,7 +1,5 @@
 """A comparison as one self-contained HTML page, which can be mailed."""
 
-from __future__ import annotations
-
 import base64
 from html import escape
 

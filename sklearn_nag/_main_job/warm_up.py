@@ -5,8 +5,6 @@ targets. The compiled code is stored on disk. --set sets other parameters. If th
 compiled for it, and a message says so.
 """
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

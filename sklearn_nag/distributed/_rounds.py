@@ -1,7 +1,5 @@
 """Steps of a round as pure functions, so that a lost task can run again."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import itertools

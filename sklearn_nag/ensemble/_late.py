@@ -1,7 +1,5 @@
 """Columns that begin to vary late in a stream: their values since then, by which later cells cut."""
 
-from __future__ import annotations
-
 import numpy as np
 
 # What is known is a list with an array per column. It is empty for a column that has varied from the start. Otherwise

@@ -1,7 +1,5 @@
 """The passes of a `fit`: rows, order, callbacks, and when to stop."""
 
-from __future__ import annotations
-
 import functools
 import warnings
 from copy import copy

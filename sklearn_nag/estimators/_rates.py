@@ -1,7 +1,5 @@
 """Losses with a log link (deviances of counts and amounts) for regressors."""
 
-from __future__ import annotations
-
 import numpy as np
 from sklearn.metrics import r2_score
 from sklearn.utils import check_consistent_length

@@ -1,7 +1,5 @@
 """Parameters and attributes that the docstrings of several estimators share; see `sklearn_nag._decorators`."""
 
-from __future__ import annotations
-
 import re
 
 

@@ -1,7 +1,5 @@
 """Scores of past predictions: which rows count, what is kept, and how scorers are applied."""
 
-from __future__ import annotations
-
 import inspect
 import warnings
 from collections.abc import Iterable

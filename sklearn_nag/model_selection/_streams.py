@@ -1,7 +1,5 @@
 """Rows from arrays or batches, cut to size, and the steps between them and the learner."""
 
-from __future__ import annotations
-
 import contextlib
 from collections import deque
 

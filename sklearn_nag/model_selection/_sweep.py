@@ -1,7 +1,5 @@
 """Several learning rates as heads of one model: each learns what it would alone, bit for bit."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

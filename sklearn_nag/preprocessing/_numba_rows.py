@@ -1,7 +1,5 @@
 """Compiled `_numpy_rows`, equal bit for bit: no sum reordered, no product contracted."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..kernels import csr_rows

@@ -1,7 +1,5 @@
 """Transformations of rows in NumPy: the definition, which the compiled loops of `_numba_rows` equal bit for bit."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy import sparse
 

@@ -1,7 +1,5 @@
 """Text files cut into blocks of whole rows, none longer than a limit."""
 
-from __future__ import annotations
-
 _LINE_END = 2  # bytes, at most
 
 

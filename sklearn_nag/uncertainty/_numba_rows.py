@@ -1,7 +1,5 @@
 """Compiled loops of `quantiles`, `alarm` and `probabilities`; no sum is reordered."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..kernels.compiled.jit import entry, strict_entry, strict_slow
