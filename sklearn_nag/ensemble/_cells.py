@@ -132,7 +132,11 @@ _PATIENCE = 3  # passes without gain that end a search: the second often brings 
 
 def _given(value, what):
     """A parameter of mixtures with the same value for all estimators of a class, and a docstring that says ``what``."""
-    return property(lambda _: value, doc=what)
+
+    def given(self):
+        return value
+
+    return property(given, doc=what)
 
 
 class _LinesCurvesCells(ToldNumbers):
