@@ -286,15 +286,30 @@ def _with_nan(X):
     return X.astype(object).mask(missing, np.nan) if hasattr(X, "mask") else np.where(missing, np.nan, entries)
 
 
-def unconverted(estimator, X, *y, reset):
-    """Rows as given, checked only for names and numbers of rows and columns; and targets."""
+def takes_by_name(model):
+    """Whether a model, or the step that gets its rows, finds columns by name, in any order."""
+    while getattr(model, "steps", None):
+        model = next((step for _, step in model.steps if step is not None and step != "passthrough"), None)
+    return getattr(model, "_takes_by_name", False)
+
+
+def unconverted(estimator, X, *y, reset, by_name=False):
+    """Rows as given, checked only for names and numbers of rows and columns; and targets.
+
+    With ``by_name``, columns are left to whom the rows are for.
+    """
     X = as_numpy(X, "X", is_decoded=False)
     if not (hasattr(X, "shape") or hasattr(X, "__len__")):  # None, or an object with only __array__
         X = np.asarray(X)
         if X.ndim == 0:
             check_array(X, dtype=None)  # raises
+    if by_name and y and y[0] is None:
+        raise ValueError(
+            f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None."
+        )
     try:
-        validate_data(estimator, X, *y, reset=reset, skip_check_array=True)
+        if not by_name:
+            validate_data(estimator, X, *y, reset=reset, skip_check_array=True)
     except ValueError:
         if len(np.shape(X)) < 2 and not (y and y[0] is None):
             check_array(X, dtype=None)
@@ -684,8 +699,7 @@ def check_alike(models, base, *names):
                 model._check_whole()
             except ValueError as error:
                 raise ValueError(f"{name}: {error}") from None
-        step = model.steps[0][1] if getattr(model, "steps", None) else model
-        features = "n_features_in_", *(() if getattr(step, "_takes_by_name", False) else ("feature_names_in_",))
+        features = "n_features_in_", *(() if takes_by_name(model) else ("feature_names_in_",))
         for what in (*features, *names):
             ours, theirs = getattr(model, what, None), getattr(first, what, None)
             if not (np.array_equal(ours, theirs) if isinstance(ours, np.ndarray) else ours == theirs):

@@ -41,6 +41,7 @@ from ..estimators._validation import (
     classes_as_before,
     classes_of,
     converted,
+    takes_by_name,
     two_or_more,
     unconverted,
 )
@@ -368,7 +369,7 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
             check_one_class_a_row(y, type(self).__name__)
         check_sparse(X)
         if self._takes_tables():
-            X, y = unconverted(self, X, y, reset=first)
+            X, y = unconverted(self, X, y, reset=first, by_name=not first and self._takes_by_name())
         else:
             options = {} if self._classifies() else {"y_numeric": True, "multi_output": True}
             X, y = converted(self, X, y, reset=first, **options)
@@ -390,10 +391,16 @@ class ProgressiveSearch(LearnsInPlace, AnswersOfTheBest, MetaEstimatorMixin, Bas
             for candidate in self._candidates
         )
 
+    def _takes_by_name(self):
+        """Whether all candidates left find columns by name; then they check these."""
+        return all(takes_by_name(self._candidates[i].estimator) for i in self._alive)
+
     def _rows_for_best(self, X):
         self._found()
         check_sparse(X)
-        return (unconverted if self._takes_tables() else converted)(self, X, reset=False)
+        if self._takes_tables():
+            return unconverted(self, X, reset=False, by_name=self._takes_by_name())
+        return converted(self, X, reset=False)
 
     def _loss_for(self, learners):
         """The loss that judges candidates; raise if it does not suit them."""

@@ -27,7 +27,7 @@ from sklearn_nag import (
     report_progress,
 )
 from sklearn_nag.model_selection import ProgressiveSearch, progressive_validation
-from sklearn_nag.preprocessing import OnlineImputer, make_online_pipeline
+from sklearn_nag.preprocessing import OnlineImputer, OnlinePipeline, make_online_pipeline, prepare
 from sklearn_nag.streams import fit_stream
 
 from ..checks import BY_ORDER, run_check
@@ -350,6 +350,64 @@ def test_names_of_columns_are_those_of_the_search():
         assert found.score(X, y) == found.best_estimator_.score(X if found is piped else X.to_numpy(), y)
         with pytest.raises(ValueError, match="feature names should match"):
             found.score(X[X.columns[::-1]], y)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
+@pytest.mark.parametrize("mismatch", ["raise", "fill"])
+def test_pipelines_that_take_columns_by_name_check_them(kind, mismatch):
+    """What the search does with other columns, or the same in another order, is what its pipelines do."""
+    lib = pytest.importorskip(kind, exc_type=ImportError)
+    make = lib.table if kind == "pyarrow" else lib.DataFrame
+    columns = {"a": [1.0, 2.0, 3.0, 4.0], "t": ["x", "y", "x", "y"]}
+    table, y = make(columns), np.array([0, 1, 1, 0])
+    turned = make({"t": columns["t"], "a": columns["a"]})
+    others = {"new": make({**columns, "new": [1.0] * 4}), "t": make({"a": columns["a"]})}
+    pipeline = prepare(table, NAGClassifier(), mismatch=mismatch)
+    found = ProgressiveSearch(pipeline, {"learner__eta0": [0.1, 1.0]}).fit(table, y)
+    alone = clone(pipeline).set_params(learner__eta0=found.best_params_["learner__eta0"])
+    alone.partial_fit(table, y, classes=[0, 1])
+
+    said = ("predict", "predict_proba", "predict_log_proba", "decision_function")
+    calls = [*((name, ()) for name in said), ("score", (y,)), ("partial_fit", (y,))]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for name, more in calls[:-1]:
+            expected = getattr(alone, name)(turned, *more)
+            assert np.array_equal(getattr(found, name)(turned, *more), expected)
+            assert np.array_equal(expected, getattr(alone, name)(table, *more))
+        straight = pickle.loads(pickle.dumps(found)).partial_fit(table, y)
+        other_way = pickle.loads(pickle.dumps(found)).partial_fit(turned, y)
+        assert other_way.predict_proba(table).tobytes() == straight.predict_proba(table).tobytes()
+    for column, other in others.items():
+        message = f"X has (the|no) column '{column}'"
+        for name, more in calls:
+            one = pickle.loads(pickle.dumps(found))
+            if mismatch == "fill":
+                with pytest.warns(UserWarning, match=message):
+                    getattr(one, name)(other, *more)
+                continue
+            with pytest.raises(ValueError, match=f"{message}.*mismatch='fill'"):
+                getattr(one, name)(other, *more)
+            assert (one.n_rows_, one.n_candidates_) == (4, 2)
+            assert one.partial_fit(table, y).predict_proba(table).tobytes() == straight.predict_proba(table).tobytes()
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        ProgressiveSearch(prepare(table, NAGRegressor())).partial_fit(table, y).partial_fit(turned, None)
+
+
+def test_names_are_left_to_candidates_only_if_all_take_columns_by_name():
+    pd = pytest.importorskip("pandas")
+    X, y = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [0.0, 1.0, 0.0]}), [1.0, 2.0, 4.0]
+    by_name = OnlinePipeline([("no", "passthrough"), ("first", prepare(X, NAGRegressor())[:-1]), ("l", NAGRegressor())])
+    by_place = make_online_pipeline(OnlineImputer(), NAGRegressor())
+    turned = X[["b", "a"]]
+    found = ProgressiveSearch(by_name).partial_fit(X, y)
+    assert np.array_equal(found.predict(turned), found.predict(X))
+    found.partial_fit(turned, y)
+    for candidates in ([by_name, by_place], [by_name, NAGRegressor()]):
+        found = ProgressiveSearch(candidates).partial_fit(X, y)
+        for call in (found.predict, lambda rows, found=found: found.partial_fit(rows, y)):
+            with pytest.raises(ValueError, match="feature names should match"):
+                call(turned)
 
 
 @pytest.mark.parametrize("loss", ["squared_error", "poisson"])
