@@ -35,6 +35,7 @@ from ..estimators._validation import (
     classes_as_before,
     converted,
     is_plain,
+    takes_by_name,
     unconverted,
 )
 from ..losses import between
@@ -218,7 +219,7 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
         """Rows, targets and weights, checked as far as pipelines allow."""
         check_sparse(X)
         if self._takes_anything():
-            X, y = unconverted(self, X, y, reset=first)
+            X, y = unconverted(self, X, y, reset=first, by_name=not first and self._takes_by_name())
             X = X.tocsr() if sparse.issparse(X) else X
             y = self._check_targets_alone(y)
         elif first or not (self._takes_as_is(X) and self._plain_targets(y, X.shape[0])):
@@ -234,6 +235,10 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
     def _takes_anything(self):
         """Whether rows go to the estimators unchanged: pipelines may take more than arrays of numbers."""
         return any(expert.transformers for expert in self._experts)
+
+    def _takes_by_name(self):
+        """Whether all estimators find columns by name; then they check these."""
+        return all(takes_by_name(expert.estimator) for expert in self._experts)
 
     def _takes_as_is(self, X):
         """Whether `converted` would surely return ``X`` as it is, without a warning."""
@@ -402,7 +407,7 @@ class Mixture(CheckedWhenLoaded, LearnsInPlace, NamedEstimators):
         check_fitted(self)
         check_sparse(X)
         if self._takes_anything():
-            X = unconverted(self, X, reset=False)
+            X = unconverted(self, X, reset=False, by_name=self._takes_by_name())
         elif not self._takes_as_is(X):
             X = converted(self, X, reset=False, **self._row_options)
         return self._mixed_of(X)

@@ -95,3 +95,22 @@ def test_weights_that_an_estimator_does_not_take_are_refused():
     experts = [("a", NAGClassifier()), ("b", Undecided())]
     with pytest.raises(ValueError, match="sample_weight cannot be used: 'b', one of estimators, takes none"):
         HedgeClassifier(experts).fit(X, Y > 140, sample_weight=np.ones(40))
+
+
+def test_names_are_left_to_pipelines_that_take_columns_by_name():
+    pd = pytest.importorskip("pandas")
+    X, y = pd.DataFrame({"a": [1.0, 2.0, 3.0, 4.0], "t": list("xyxy")}), [1.0, 2.0, 3.0, 5.0]
+    turned = X[["t", "a"]]
+    for mismatch in ("fill", "raise"):
+        experts = [(f"e{i}", prepare(X, NAGRegressor(), mismatch=mismatch)) for i in range(2)]
+        model = HedgeRegressor(experts).partial_fit(X, y)
+        assert np.array_equal(model.predict(turned), model.predict(X))
+        before = model.partial_fit(turned, y).predict(X)
+        for call in (model.predict, lambda rows, model=model: model.partial_fit(rows, y)):
+            if mismatch == "fill":
+                with pytest.warns(UserWarning, match="X has the column 'new'"):
+                    call(X.assign(new=1.0))
+            else:
+                with pytest.raises(ValueError, match="X has the column 'new'.*mismatch='fill'"):
+                    call(X.assign(new=1.0))
+                assert np.array_equal(model.predict(X), before)
