@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_diabetes
 
 from sklearn_nag import HedgeClassifier, HedgeRegressor, NAGClassifier, NAGRegressor
+from sklearn_nag.preprocessing import prepare
 
 X, Y = (rows[:40] for rows in load_diabetes(return_X_y=True))
 
