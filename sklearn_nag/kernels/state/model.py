@@ -9,7 +9,7 @@ relative to the first one, predictions are counted from their running mean, and 
 standard deviation.
 """
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -72,8 +72,12 @@ class LinearState:
         Lower bound of clipped predictions, set by the mixture that this model belongs to.
     """
 
-    # Attributes that are found anew after loading (those that ``repr`` leaves out), and their values until then.
-    TRANSIENT: ClassVar[dict[str, Any]]
+    # Attributes that are found anew after loading, and their values until then.
+    TRANSIENT: ClassVar[dict[str, Any]] = {
+        "cached": None, "looked_up": 0, "frequent": None, "G_before": None, "columns_before": None, "of_columns": None,
+        "floor": None,
+    }  # fmt: skip
+
     CLOCKS: ClassVar[tuple[str, ...]] = ("t", "averaged", "age", "faded")  # counters of rows
     SMALL: ClassVar[tuple[str, ...]] = ("loss", "targets")  # arrays outside the columns
     others = ()  # models that learn the same rows alongside
@@ -592,9 +596,6 @@ class LinearState:
             return coef
         features = slice(0, coef.shape[1])
         return np.clip(coef, self.columns.low[features], self.columns.high[features]) + 0.0  # turns -0 into 0
-
-
-LinearState.TRANSIENT = {part.name: part.default for part in fields(LinearState) if not part.repr}
 
 
 def _are_normal(sizes, u):
