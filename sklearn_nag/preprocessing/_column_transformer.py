@@ -105,6 +105,13 @@ class _Changed(Column):
         return np.array(values, dtype=dtype)[codes]
 
 
+class _DatesInWords(_Changed):
+    """Words, or mixtures with them, as dates: numbers among them are read like words in ISO 8601, not as days."""
+
+    def apart(self):
+        return [(rows, _Changed(part, DATES) if part.kind == NUMBERS else part) for rows, part in self.values.apart()]
+
+
 class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
     """Apply transformers to columns of a table and concatenate their outputs, row by row in a stream.
 
@@ -314,7 +321,11 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
         """The columns of ``X``."""
         table = read_table(X)
         check_some(table)
-        if not first and table.array is not None and DATES in self._state.kinds:  # numbers are no dates
+        if first or table.array is None:
+            return table
+        kinds = self._state.kinds
+        has_words = WORDS in kinds and any(kinds[place] == WORDS for place in self._places_of_dates())
+        if DATES in kinds or has_words:  # numbers are no dates
             dense = table.array.toarray() if sparse.issparse(table.array) else table.array
             return read_table(dense.astype(object))
         return table
@@ -377,6 +388,7 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
         if table.array is not None and all(_reads(step) != {WORDS} for _, step, *_ in self._fitted):
             return columns
         reads, as_words = {} if table.array is None else self._reads_of_columns(), []
+        of_dates = None
         for place in used:
             column, known = columns[place], state.kinds[place]
             if column is None or (table.array is not None and reads[place] != {WORDS}):
@@ -388,6 +400,12 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
                     raise
                 self._mismatch(str(error).rpartition(": ")[0], "its values are taken as missing")
                 columns[place], kind = _missing(column.name, table.n_rows), EMPTY
+            if kind == known != WORDS:
+                continue
+            of_dates = self._places_of_dates() if of_dates is None else of_dates
+            if kind == WORDS and place in of_dates:
+                columns[place] = column = self._without_days(place, column, known)
+                kind = column.kind
             if kind == known:
                 continue
             reads = reads or self._reads_of_columns()
@@ -401,8 +419,13 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
                 continue
             if not column.has_values:
                 columns[place] = _missing(column.name, table.n_rows)
-            elif not ((kind, known) == (NUMBERS, WORDS) and column.is_mixed):
-                columns[place] = changed = _Changed(column, known)
+            elif (kind, known) == (NUMBERS, WORDS) and column.is_mixed and place not in of_dates:
+                continue
+            else:
+                as_dates = kind == NUMBERS and place in of_dates
+                columns[place] = changed = _Changed(column, DATES if as_dates else known)
+                if as_dates and known == WORDS and column.is_mixed and self._expects_others(place):
+                    continue
                 example = changed.unread() if kind == WORDS else ""
                 if kind == WORDS and not example and not column.is_nominal:
                     continue
@@ -419,6 +442,35 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
             for place, column, own, is_one in zip(as_words, chosen, numbers.T, are_infinite):
                 columns[place] = _Changed(Column(column.name, own) if is_one else column, WORDS)
         return columns
+
+    def _places_of_dates(self):
+        """Places of columns of which a transformer makes dates, though nobody says that their numbers are days."""
+        takers = [(step, places) for _, step, places, _ in self._kept() if DATES in _reads(step)]
+        return {place for step, places in takers if _reader(step)._guesses_days() for place in places}
+
+    def _expects_others(self, place):
+        """Whether all transformers that make dates of a column take others as missing, without a word on each."""
+        takers = [_reader(step) for _, step, places, _ in self._kept() if place in places and DATES in _reads(step)]
+        return self.mismatch == "raise" and all(taker.errors == "missing" for taker in takers)
+
+    def _without_days(self, place, column, known):
+        """A column of words, or of a mixture with them, whose numbers are not read as days."""
+        parts = {part.kind: part for _, part in column.apart()}
+        if NUMBERS not in parts:
+            return column
+        if len(parts) == 1:  # categories
+            return parts[NUMBERS]
+        if known == EMPTY and not any(_has_words(part) for kind, part in parts.items() if kind != NUMBERS):
+            return _Changed(column, NUMBERS)
+        if known == NUMBERS:
+            return column
+        if not self._expects_others(place):
+            self._mismatch(
+                f"column {as_given(column.name)} holds numbers beside words or dates, and no format of its transformer "
+                "tells what they mean",
+                "what cannot be read is taken as missing",
+            )
+        return _DatesInWords(column, WORDS)
 
     def _reads_of_columns(self):
         """`_reads` of all transformers of a column, by its place; empty if they differ."""
@@ -503,7 +555,7 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
         if encodes:  # float64 makes large numbers equal
             known = [WORDS if _is_beyond_floats(column) else kind for kind, column in zip(known, chosen)]
         kinds = set(known) - {EMPTY}
-        as_table = len(kinds) == 1 and kinds.issubset(takes)
+        as_table = bool(kinds) and kinds.issubset(takes)
         others = takes and reads and any(column.kind not in (EMPTY, *kinds) for column in chosen)
         if as_table or (others and kinds <= reads):
             return Table(None, chosen, table.n_rows, None)
@@ -665,6 +717,11 @@ def _distinct(names):
 
 def _is_beyond_floats(column):
     return column.kind == NUMBERS and 2**53 <= np.fmax.reduce(np.abs(column.numbers()), initial=0.0) < np.inf
+
+
+def _has_words(column):
+    """Whether any word is no mark of a missing value."""
+    return not all(word is None or is_missing_word(word) for word in column.coded()[1])
 
 
 def _check_once(counts, names):

@@ -50,8 +50,9 @@ class DateEncoder(LearnsNothing):
 
         Dates are used as they are. Numbers are days since 1970; with ``"seconds"`` or ``"milliseconds"``, they count
         these since 1970; with a format of digits only, such as ``"%Y%m%d"``, they are parsed by it. This includes
-        numbers next to words in a column of objects. Times of day are on 1970-01-01. Dates without a year are in 1900,
-        where 29 February counts as 1 March.
+        numbers next to words in a column of objects. An `OnlineColumnTransformer` takes numbers in a column of words or
+        dates for days only with the format ``"days"``. Times of day are on 1970-01-01. Dates without a year are in
+        1900, where 29 February counts as 1 March.
     errors : {"raise", "missing"}, default="raise"
         How to treat a word that is not a date, or a number that is far from any date: as an error, or as a missing
         date. In the latter case, a warning is given if ten rows or more hold words and none is a date.
@@ -151,7 +152,11 @@ class DateEncoder(LearnsNothing):
         """Whether numbers are read like words."""
         if isinstance(self.format, str) and self.format in UNITS:  # these apply to all numbers alike
             return False
-        return any(form in UNITS or _width(form) for form in self._formats())
+        return not self._guesses_days()
+
+    def _guesses_days(self):
+        """Whether no format tells what numbers mean, so that they are days."""
+        return not any(form in UNITS or _width(form) for form in self._formats())
 
     def _of_days(self, column):
         """Dates for numbers of days or another unit."""

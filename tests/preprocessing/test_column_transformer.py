@@ -458,6 +458,114 @@ def test_dates_that_come_as_words_are_read():
     np.testing.assert_array_equal(later, [[19724.0], [np.nan]])
 
 
+ISO = ["2024-05-01", "2024-05-03", "2024-06-01"]
+FIRST_DATES = {
+    "words": pd.DataFrame({"d": ISO}),
+    "objects": pd.DataFrame({"d": pd.Series(ISO, dtype=object)}),
+    "categories": pd.DataFrame({"d": pd.Categorical(ISO)}),
+    "dates": pd.DataFrame({"d": pd.to_datetime(ISO)}),
+    "array": np.array(ISO, dtype=object)[:, None],
+}
+DIGITS = [20240501, 20240503]
+LATER_NUMBERS = {
+    "whole": pd.DataFrame({"d": DIGITS}),
+    "objects": pd.DataFrame({"d": pd.Series(DIGITS, dtype=object)}),
+    "beside words": pd.DataFrame({"d": pd.Series([*DIGITS, "NaN"], dtype=object)}),
+    "beside dates": pd.DataFrame({"d": pd.Series([*DIGITS, datetime.date(2024, 6, 1)], dtype=object)}),
+    "categories": pd.DataFrame({"d": pd.Categorical(DIGITS)}),
+    "array": np.array(DIGITS)[:, None],
+    "sparse": sparse.csr_array(np.array(DIGITS)[:, None]),
+}
+
+
+@pytest.mark.parametrize("first", FIRST_DATES.values(), ids=FIRST_DATES)
+@pytest.mark.parametrize("later", LATER_NUMBERS.values(), ids=LATER_NUMBERS)
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+def test_numbers_in_a_column_of_dates_are_no_days(first, later):
+    columns = OnlineColumnTransformer([("days", DateEncoder(("days",), errors="raise"), [0])]).fit(first)
+    given = copy.deepcopy(columns)
+    for call in (columns.transform, columns.partial_fit):
+        with pytest.raises(ValueError, match="column .* holds numbers (in this table|beside words or dates)"):
+            call(later)
+    assert pickle.dumps(columns) == pickle.dumps(given)
+    for filling in (columns, prepare(first, kinds={"d": "dates"} if hasattr(first, "columns") else {0: "dates"})):
+        filling = clone(filling).set_params(**{
+            name: "fill" for name in filling.get_params() if name.endswith("mismatch")
+        }).fit(first)  # fmt: skip
+        with pytest.warns(UserWarning, match="holds numbers .*; what cannot be read is taken as missing"):
+            found = filling.transform(later)
+        found = found.toarray() if sparse.issparse(found) else found
+        np.testing.assert_array_equal(found[:2, 0], [19844.0, 19846.0])
+
+
+@pytest.mark.parametrize("values", [["NaN", 1, "-"], [1.5, "2024-05-01"], ["2024-05-01", 20240503, None, True, np.inf]])
+@pytest.mark.parametrize("first", [FIRST_DATES["words"], FIRST_DATES["dates"], None])
+@pytest.mark.parametrize("form", [None, "%Y-%m-%d"])
+def test_numbers_beside_words_are_the_same_dates_however_rows_are_cut(values, first, form):
+    """They are no days in the first table either, unless all words there mean "missing"."""
+    rows = pd.DataFrame({"d": pd.Series(values, dtype=object)})
+    encoder = DateEncoder(("days", "weekday"), format=form, errors="missing")
+    columns = OnlineColumnTransformer([("days", encoder, ["d"])], mismatch="fill")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        columns.fit(rows if first is None else first)
+        whole = columns.transform(rows)
+        np.testing.assert_array_equal(whole, np.vstack([columns.transform(rows[i : i + 1]) for i in range(len(rows))]))
+    known = {"2024-05-01": 19844.0, 20240503: 19846.0, 1: 1.0 if first is None and "-" in values else np.nan}
+    np.testing.assert_array_equal(whole[:, 0], [known.get(value, np.nan) for value in values])
+
+
+def test_numbers_that_a_format_reads_stay_dates_beside_words():
+    for form, number in (("%d%m%Y", 1052024), ("days", 19844), (["%Y-%m-%d", "seconds"], 19844 * 86400)):
+        columns = OnlineColumnTransformer([("days", DateEncoder(("days",), format=form), ["d"])])
+        mixed = pd.DataFrame({"d": pd.Series([number, "?", datetime.date(2024, 5, 1)], dtype=object)})
+        for rows in (mixed, mixed[:1]):
+            found = columns.fit(mixed).transform(rows)
+            np.testing.assert_array_equal(found.ravel(), [19844.0, np.nan, 19844.0][: len(rows)])
+
+
+def test_days_beside_marks_of_missing_values_are_days():
+    days = pd.DataFrame({"d": pd.Series([19844, "?", None], dtype=object)})
+    columns = OnlineColumnTransformer([("days", DateEncoder(("days",)), ["d"])]).fit(days)
+    assert columns.kinds_ == ("numbers",)
+    np.testing.assert_array_equal(columns.transform(days), [[19844.0], [np.nan], [np.nan]])
+    np.testing.assert_array_equal(columns.transform(pd.DataFrame({"d": [19845]})), [[19845.0]])
+
+
+@pytest.mark.parametrize("first", [pd.Categorical([19844, 19845]), [19844, 19845]])
+def test_days_may_be_categories(first):
+    pa = pytest.importorskip("pyarrow", exc_type=ImportError)
+    categories = pd.DataFrame({"d": pd.Categorical([19844, None, 19845])})
+    dictionary = pa.table({"d": pa.array([19844, None, 19845]).dictionary_encode()})
+    columns = OnlineColumnTransformer([("days", DateEncoder(("days",)), ["d"])]).fit(pd.DataFrame({"d": first}))
+    assert columns.kinds_ == ("numbers",)
+    for table in (categories, dictionary):
+        np.testing.assert_array_equal(columns.partial_fit(table).transform(table), [[19844.0], [np.nan], [19845.0]])
+
+
+def test_numbers_beside_dates_that_were_prepared_are_read_or_missing():
+    """The pipeline was made for a table with some of them, and takes them without a word, however rows are cut."""
+    values = [*pd.date_range("2023-01-01", periods=400).astype(str), 20240501, 7]
+    frame = pd.DataFrame({"d": pd.Series(values, dtype=object)})
+    columns = prepare(frame)[0].fit(frame)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        whole = columns.transform(frame).toarray()
+        parts = [columns.transform(frame[i : i + 1]).toarray() for i in range(len(frame))]
+    np.testing.assert_array_equal(np.vstack(parts), whole)
+    assert whole[-2, 0] == 19844.0
+    assert not whole[-1, 1:].any()
+
+
+def test_columns_of_words_and_of_dates_side_by_side_are_read_as_by_themselves():
+    frame = pd.DataFrame({"w": ["01.05.2024", "03.05.2024"], "d": pd.to_datetime(ISO[:2])})
+    later = pd.DataFrame({"w": pd.Series(["01.05.2024", datetime.date(2024, 5, 3)], dtype=object), "d": frame["d"]})
+    encoder = DateEncoder(("days",), format="%d.%m.%Y")
+    columns = OnlineColumnTransformer([("days", encoder, ["w", "d"])]).fit(frame)
+    np.testing.assert_array_equal(columns.transform(later), columns.transform(frame))
+    np.testing.assert_array_equal(columns.transform(frame), [[19844.0, 19844.0], [19846.0, 19846.0]])
+
+
 def test_names_that_are_known_and_not_used(frame):
     columns = OnlineColumnTransformer(numbers(), unused=["sold"]).fit(frame)
     assert columns.transform(frame.assign(sold=1)).tobytes() == columns.transform(frame).tobytes()
