@@ -437,10 +437,14 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
         if as_words:
             chosen = [columns[place] for place in as_words]
             numbers = side_by_side([column.numbers() for column in chosen], table.n_rows)
-            are_infinite = np.isinf(numbers).any(axis=0)
+            are_infinite = np.isinf(numbers)
             self._check_sizes(numbers, chosen)
-            for place, column, own, is_one in zip(as_words, chosen, numbers.T, are_infinite):
-                columns[place] = _Changed(Column(column.name, own) if is_one else column, WORDS)
+            for place, column, infinite in zip(as_words, chosen, are_infinite.T):
+                if infinite.any():  # in the other rows, words stay as they are: floats would make large numbers equal
+                    words = column.words()
+                    words[infinite] = None
+                    column = Column(column.name, words)
+                columns[place] = _Changed(column, WORDS)
         return columns
 
     def _places_of_dates(self):

@@ -997,3 +997,16 @@ def test_all_columns_of_words_with_infinite_numbers_are_named():
     transformer = OnlineColumnTransformer([("words", HashingEncoder(16), [0, 1, 2])])
     with pytest.raises(ValueError, match="infinity in column 0, 2"):
         transformer.fit(table)
+
+
+@pytest.mark.parametrize("last", [np.inf, -np.inf])
+@pytest.mark.parametrize("encoder", [OnlineOneHotEncoder(9, sparse_output=False), OnlineOrdinalEncoder(9)])
+def test_infinity_changes_no_word_of_other_rows(last, encoder):
+    words = pd.DataFrame({"c": ["True", "k", str(2**60), str(2**60 + 1)]})
+    columns = OnlineColumnTransformer([("words", encoder, ["c"])], mismatch="fill").fit(words)
+    whole = pd.DataFrame({"c": pd.Series([True, 2**60, 2**60 + 1, last], dtype=object)})
+    with pytest.warns(UserWarning, match="infinity in column 'c'; it is taken as missing"):
+        found = columns.transform(whole)
+    np.testing.assert_array_equal(found[:3], columns.transform(words)[[0, 2, 3]])
+    np.testing.assert_array_equal(found[:3], columns.transform(whole[:3]))
+    np.testing.assert_array_equal(found[3:], columns.transform(pd.DataFrame({"c": [None]})))
