@@ -671,9 +671,9 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
     def _merge_states(self, states):
         kinds, columns = [], self._state.names or range(len(self._state.kinds))
         by_column = [dict(zip(state.names or columns, state.kinds)) for state in states]
-        for column in columns:
+        for place, column in enumerate(columns):
             known = [kind for kind in dict.fromkeys(own[column] for own in by_column) if kind != EMPTY]
-            if len(known) > 1:
+            if len(known) > 1 and not self._read_alike(place, *known):
                 raise ValueError(f"column {as_given(column)} holds {known[0]} in models[0], and {known[1]} in another.")
             kinds.append(known[0] if known else EMPTY)
         return self._state._replace(kinds=tuple(kinds))

@@ -1010,3 +1010,38 @@ def test_infinity_changes_no_word_of_other_rows(last, encoder):
     np.testing.assert_array_equal(found[:3], columns.transform(words)[[0, 2, 3]])
     np.testing.assert_array_equal(found[:3], columns.transform(whole[:3]))
     np.testing.assert_array_equal(found[3:], columns.transform(pd.DataFrame({"c": [None]})))
+
+
+READ_ALIKE = {
+    "money": (NumberReader(thousands=","), ["$1,200", "$950", "$30", "$2,000"], [1200.0, 950.0, 30.0, 20.0]),
+    "dates": (DateEncoder(("days",)), [*ISO, "2024-06-02"], pd.to_datetime([*ISO, "2024-06-03"])),
+}
+
+
+@pytest.mark.parametrize(("encoder", "first", "second"), READ_ALIKE.values(), ids=READ_ALIKE)
+def test_shards_may_hold_what_their_transformers_read_alike(encoder, first, second):
+    imputing = make_online_pipeline(clone(encoder), OnlineImputer())
+    columns = OnlineColumnTransformer([("read", imputing, ["p"]), ("again", encoder, ["p"])])
+    tables = pd.DataFrame({"p": first}), pd.DataFrame({"p": second})
+    one_stream = clone(columns).partial_fit(tables[0]).partial_fit(tables[1])
+    for sign in (1, -1):
+        models = [clone(columns).partial_fit(table) for table in tables[::sign]]
+        merged = sklearn_nag.merge(models)
+        assert merged.kinds_ == models[0].kinds_
+        for table in tables:
+            np.testing.assert_allclose(merged.transform(table), one_stream.transform(table), rtol=1e-12)
+    learners = [
+        make_online_pipeline(clone(columns), NAGRegressor()).partial_fit(table, np.arange(4.0)) for table in tables
+    ]
+    assert sklearn_nag.merge(learners)[-1].t_ == 8
+
+
+@pytest.mark.parametrize(
+    ("transformer", "others"),
+    [(DateEncoder(("days",)), [1, 2]), ("passthrough", pd.to_datetime(ISO[:2])), ("passthrough", [1, 2])],
+)
+def test_shards_that_no_stream_takes_are_refused(transformer, others):
+    columns = OnlineColumnTransformer([("read", transformer, ["p"])])
+    models = [clone(columns).fit(pd.DataFrame({"p": values})) for values in (ISO[:2], others)]
+    with pytest.raises(ValueError, match="column 'p' holds words in models.0., and (numbers|dates) in another"):
+        sklearn_nag.merge(models)
