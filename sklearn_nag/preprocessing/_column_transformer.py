@@ -412,6 +412,9 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
             if kind == NUMBERS and reads[place] == {WORDS} and known in (EMPTY, WORDS):
                 as_words.append(place)
                 continue
+            if kind == DATES and reads[place] == {WORDS} and known == EMPTY and column.is_mixed:
+                columns[place] = _Changed(column, WORDS)
+                continue
             before = f"held {known} in the first one"
             if known == EMPTY and reads[place] == {NUMBERS} and not column.is_nominal:
                 known, before = NUMBERS, "its transformer takes numbers"
@@ -419,8 +422,8 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
                 continue
             if not column.has_values:
                 columns[place] = _missing(column.name, table.n_rows)
-            elif (kind, known) == (NUMBERS, WORDS) and column.is_mixed and place not in of_dates:
-                continue
+            elif known == WORDS and column.is_mixed and not (kind == NUMBERS and place in of_dates):
+                continue  # objects, which may stand beside words, may stand alone
             else:
                 as_dates = kind == NUMBERS and place in of_dates
                 columns[place] = changed = _Changed(column, DATES if as_dates else known)

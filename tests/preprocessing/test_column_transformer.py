@@ -1045,3 +1045,28 @@ def test_shards_that_no_stream_takes_are_refused(transformer, others):
     models = [clone(columns).fit(pd.DataFrame({"p": values})) for values in (ISO[:2], others)]
     with pytest.raises(ValueError, match="column 'p' holds words in models.0., and (numbers|dates) in another"):
         sklearn_nag.merge(models)
+
+
+@pytest.mark.parametrize("values", [["a", pd.Timestamp("2024-05-01")], [datetime.date(2024, 5, 1), "a", 2, True, None]])
+@pytest.mark.parametrize("mismatch", ["raise", "fill"])
+@pytest.mark.parametrize(
+    "encoder",
+    [OnlineOneHotEncoder(9, sparse_output=False), make_online_pipeline(OnlineOrdinalEncoder(9))],
+)
+def test_objects_are_words_beside_others_and_alone(values, mismatch, encoder):
+    rows = pd.DataFrame({"a": pd.Series(values, dtype=object)})
+    columns = OnlineColumnTransformer([("words", encoder, ["a"])], mismatch=mismatch)
+    whole, parts = clone(columns).partial_fit(rows), clone(columns)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for i in range(len(rows)):
+            parts.partial_fit(rows[i : i + 1])
+        assert parts.kinds_ == whole.kinds_ == ("words",)
+        one_by_one = [parts.transform(rows[i : i + 1]) for i in range(len(rows))]
+    np.testing.assert_array_equal(np.vstack(one_by_one), whole.transform(rows))
+
+
+def test_columns_whose_type_says_that_they_hold_dates_are_no_words():
+    columns = OnlineColumnTransformer([("words", OnlineOneHotEncoder(9), ["a"])]).fit(pd.DataFrame({"a": ["x"]}))
+    with pytest.raises(ValueError, match="column 'a' holds dates in this table, and held words in the first one"):
+        columns.transform(pd.DataFrame({"a": pd.to_datetime(["2024-05-01"])}))
