@@ -418,6 +418,8 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
             before = f"held {known} in the first one"
             if known == EMPTY and reads[place] == {NUMBERS} and not column.is_nominal:
                 known, before = NUMBERS, "its transformer takes numbers"
+            if (kind, known) == (NUMBERS, DATES) and DATES in reads[place] and place not in of_dates:
+                known = WORDS  # a format reads numbers, as where words came first
             if EMPTY in (kind, known) or kind == known or self._read_alike(place, kind, known):
                 continue
             if not column.has_values:
@@ -427,7 +429,7 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
             else:
                 as_dates = kind == NUMBERS and place in of_dates
                 columns[place] = changed = _Changed(column, DATES if as_dates else known)
-                if as_dates and known == WORDS and column.is_mixed and self._expects_others(place):
+                if as_dates and column.is_mixed and self._expects_others(place):
                     continue
                 example = changed.unread() if kind == WORDS else ""
                 if kind == WORDS and not example and not column.is_nominal:

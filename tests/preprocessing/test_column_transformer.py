@@ -524,6 +524,21 @@ def test_numbers_that_a_format_reads_stay_dates_beside_words():
             np.testing.assert_array_equal(found.ravel(), [19844.0, np.nan, 19844.0][: len(rows)])
 
 
+@pytest.mark.parametrize("first", ["words", "dates"])
+@pytest.mark.parametrize(("form", "number"), [("%d%m%Y", 1052024), ("seconds", 19844 * 86400)])
+def test_numbers_are_read_by_a_format_whether_words_or_dates_came_first(first, form, number):
+    columns = OnlineColumnTransformer([("days", DateEncoder(("days",), format=form, errors="missing"), ["d"])])
+    columns.fit(FIRST_DATES[first])
+    values = pd.DataFrame({"d": pd.Series([number, "?", datetime.date(2024, 5, 1)], dtype=object)})
+    for rows, expected in ((values, [19844.0, np.nan, 19844.0]), (values[:1], [19844.0])):
+        np.testing.assert_array_equal(columns.transform(rows).ravel(), expected)
+    whole = pd.DataFrame({"d": [number]})
+    with pytest.raises(ValueError, match=f"column 'd' holds numbers in this table, and held {first} in the first one"):
+        columns.transform(whole)
+    with pytest.warns(UserWarning, match="what cannot be read is taken as missing"):
+        assert columns.set_params(mismatch="fill").transform(whole) == 19844.0
+
+
 def test_days_beside_marks_of_missing_values_are_days():
     days = pd.DataFrame({"d": pd.Series([19844, "?", None], dtype=object)})
     columns = OnlineColumnTransformer([("days", DateEncoder(("days",)), ["d"])]).fit(days)
