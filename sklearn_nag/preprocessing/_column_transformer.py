@@ -399,7 +399,8 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
                 if self.mismatch == "raise":
                     raise
                 self._mismatch(str(error).rpartition(": ")[0], "its values are taken as missing")
-                columns[place], kind = _missing(column.name, table.n_rows), EMPTY
+                columns[place] = column = _missing(column.name, table.n_rows)
+                kind = column.kind
             if kind == known != WORDS:
                 continue
             of_dates = self._places_of_dates() if of_dates is None else of_dates
@@ -411,34 +412,9 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
             reads = reads or self._reads_of_columns()
             if kind == NUMBERS and reads[place] == {WORDS} and known in (EMPTY, WORDS):
                 as_words.append(place)
-                continue
-            if kind == DATES and reads[place] == {WORDS} and known == EMPTY and column.is_mixed:
-                columns[place] = _Changed(column, WORDS)
-                continue
-            before = f"held {known} in the first one"
-            if known == EMPTY and reads[place] == {NUMBERS} and not column.is_nominal:
-                known, before = NUMBERS, "its transformer takes numbers"
-            if (kind, known) == (NUMBERS, DATES) and DATES in reads[place] and place not in of_dates:
-                known = WORDS  # a format reads numbers, as where words came first
-            if EMPTY in (kind, known) or kind == known or self._read_alike(place, kind, known):
-                continue
-            if not column.has_values:
-                columns[place] = _missing(column.name, table.n_rows)
-            elif known == WORDS and column.is_mixed and not (kind == NUMBERS and place in of_dates):
-                continue  # objects, which may stand beside words, may stand alone
             else:
-                as_dates = kind == NUMBERS and place in of_dates
-                columns[place] = changed = _Changed(column, DATES if as_dates else known)
-                if as_dates and column.is_mixed and self._expects_others(place):
-                    continue
-                example = changed.unread() if kind == WORDS else ""
-                if kind == WORDS and not example and not column.is_nominal:
-                    continue
-                self._mismatch(
-                    f"column {as_given(column.name)} holds {kind} in this table, and {before}"
-                    f"{example * (self.mismatch == 'raise')}",
-                    "what cannot be read is taken as missing",
-                )
+                taken = place, reads[place], place in of_dates
+                columns[place] = self._of_another_kind(column, table.n_rows, kind, known, *taken)
         if as_words:
             chosen = [columns[place] for place in as_words]
             numbers = side_by_side([column.numbers() for column in chosen], table.n_rows)
@@ -451,6 +427,37 @@ class OnlineColumnTransformer(HasNamedParts, OnlineTransformer):
                     column = Column(column.name, words)
                 columns[place] = _Changed(column, WORDS)
         return columns
+
+    def _of_another_kind(self, column, n_rows, kind, known, place, reads, is_of_dates):
+        """A column that is not of the ``known`` kind, as its transformers take it; a mismatch if they do not.
+
+        ``reads`` is what these read, and ``is_of_dates`` whether its numbers could only be guessed to be days.
+        """
+        if kind == DATES and reads == {WORDS} and known == EMPTY and column.is_mixed:
+            return _Changed(column, WORDS)
+        before = f"held {known} in the first one"
+        if known == EMPTY and reads == {NUMBERS} and not column.is_nominal:
+            known, before = NUMBERS, "its transformer takes numbers"
+        if (kind, known) == (NUMBERS, DATES) and DATES in reads and not is_of_dates:
+            known = WORDS  # a format reads numbers, as where words came first
+        if EMPTY in (kind, known) or kind == known or self._read_alike(place, kind, known):
+            return column
+        if not column.has_values:
+            return _missing(column.name, n_rows)
+        as_dates = kind == NUMBERS and is_of_dates
+        if known == WORDS and column.is_mixed and not as_dates:
+            return column  # objects, which may stand beside words, may stand alone
+        changed = _Changed(column, DATES if as_dates else known)
+        if as_dates and column.is_mixed and self._expects_others(place):
+            return changed
+        example = changed.unread() if kind == WORDS else ""
+        if kind != WORDS or example or column.is_nominal:
+            self._mismatch(
+                f"column {as_given(column.name)} holds {kind} in this table, and {before}"
+                f"{example * (self.mismatch == 'raise')}",
+                "what cannot be read is taken as missing",
+            )
+        return changed
 
     def _places_of_dates(self):
         """Places of columns of which a transformer makes dates, though nobody says that their numbers are days."""
