@@ -199,7 +199,7 @@ def test_clipping_of_no_file(capsys, monkeypatch, tmp_path):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="peak memory is read from /proc")
 def test_one_pass_of_a_file_has_the_error_of_its_rows(capsys, monkeypatch, tmp_path):
-    pytest.importorskip("pyarrow")
+    pytest.importorskip("pyarrow", exc_type=ImportError)
     paper, rng = script("paper"), np.random.default_rng(0)
     X, y, order = np.round(rng.normal(size=(400, 5)), 3), rng.integers(1, 8, 400), rng.permutation(400)
     paper.write_csv_rows(tmp_path / "rows.csv", SimpleNamespace(base=sparse.csr_array(X), y=y), order)
